@@ -1,0 +1,104 @@
+"""Weights in and out of a model, as plain arrays (Flax NNX).
+
+The course's exchange format is a dictionary from a parameter's dotted path to a NumPy
+array in PyTorch's layout. Both wings name their parts alike, so weights read from one go
+straight into the other: a table of five rows turns the layouts into each other.
+"""
+
+import jax.numpy as jnp
+import numpy as np
+from flax import nnx
+
+from course_lib.shapes import check_weights
+
+# What NNX calls a parameter, what PyTorch calls it, and how its axes move from NNX's
+# layout to PyTorch's, by the number of axes. Anything else keeps its name and layout.
+_TABLE = {
+    ("kernel", 2): ("weight", (1, 0)),  # Linear: in out -> out in
+    ("kernel", 3): ("weight", (2, 1, 0)),  # Conv: width in out -> out in width
+    ("kernel", 4): ("weight", (3, 2, 0, 1)),  # Conv: height width in out -> out in h w
+    ("scale", 1): ("weight", (0,)),  # LayerNorm, RMSNorm
+    ("embedding", 2): ("weight", (0, 1)),  # Embed
+}
+
+
+def _parameters(model: nnx.Module) -> dict[str, tuple[nnx.Param, tuple[int, ...]]]:
+    """Each parameter under PyTorch's name, with the axes' way to PyTorch's layout."""
+    found = {}
+    for path, p in nnx.to_flat_state(nnx.state(model, nnx.Param)):
+        *parts, leaf = (str(part) for part in path)
+        leaf, axes = _TABLE.get((leaf, p.ndim), (leaf, tuple(range(p.ndim))))
+        found[".".join([*parts, leaf])] = (p, axes)
+    return found
+
+
+def get_weights(model: nnx.Module) -> dict[str, np.ndarray]:
+    """Copy every parameter out of a model.
+
+    Args:
+        model: Any module of this wing.
+
+    Returns:
+        Arrays by path, in PyTorch's layout. A parameter shared by two parts is listed
+        once, under the name it was made with.
+    """
+    return {
+        name: np.array(p[...]).transpose(axes)
+        for name, (p, axes) in _parameters(model).items()
+    }
+
+
+def set_weights(model: nnx.Module, weights: dict[str, np.ndarray]) -> None:
+    """Copy arrays into a model, in place, each cast to its parameter's dtype.
+
+    Args:
+        model: Any module of this wing.
+        weights: Arrays by path, in PyTorch's layout, as `get_weights` of either wing
+            returns them.
+
+    Raises:
+        ValueError: A path is missing or unknown, or a shape differs; all are listed, and
+            the model is left as it was.
+    """
+    parameters = _parameters(model)
+    shapes = {
+        name: tuple(p.shape[axis] for axis in axes)
+        for name, (p, axes) in parameters.items()
+    }
+    check_weights(shapes, weights)
+    for name, (p, axes) in parameters.items():
+        array = np.asarray(weights[name]).transpose(np.argsort(axes))
+        p[...] = jnp.asarray(array, dtype=p.dtype)
+
+
+def from_builtin(layer: nnx.MultiHeadAttention) -> dict[str, np.ndarray]:
+    """Read the framework's own multi-head layer in the course's format.
+
+    Args:
+        layer: Its queries, keys and values must have one width, as ours do.
+
+    Returns:
+        Weights that `set_weights` puts into a `MultiHeadAttention` of either wing.
+
+    Raises:
+        ValueError: The layer has widths or extra parts that ours does not have.
+    """
+    if not layer.in_features == layer.qkv_features == layer.out_features:
+        raise ValueError(
+            "nnx.MultiHeadAttention must have in_features = qkv_features = out_features: "
+            f"got {layer.in_features}, {layer.qkv_features}, {layer.out_features}."
+        )
+    if layer.query_ln is not None:
+        raise ValueError(
+            "nnx.MultiHeadAttention must have normalize_qk=False: ours does not "
+            "normalize queries and keys."
+        )
+    width = layer.in_features
+    weights = {}
+    names = {"q": layer.query, "k": layer.key, "v": layer.value, "o": layer.out}
+    for name, part in names.items():
+        kernel = np.array(part.kernel[...]).reshape(width, width)  # heads lie flat
+        weights[f"{name}_proj.weight"] = kernel.T
+        if part.bias is not None:
+            weights[f"{name}_proj.bias"] = np.array(part.bias[...]).reshape(width)
+    return weights

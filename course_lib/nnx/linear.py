@@ -1,0 +1,31 @@
+"""The linear map that every piece is built from (Flax NNX).
+
+The frameworks start their linear layers differently. Both wings start them alike: weights
+uniform on ±sqrt(6 / (d_in + d_out)), biases 0.
+
+Glorot and Bengio 2010, eq. 16, proceedings.mlr.press/v9/glorot10a.
+"""
+
+from flax import nnx
+
+
+def linear(d_in: int, d_out: int, *, bias: bool = True, rngs: nnx.Rngs) -> nnx.Linear:
+    """A linear layer that starts the same way in both wings.
+
+    Args:
+        d_in: Width of what comes in.
+        d_out: Width of what goes out.
+        bias: Whether to add a learned constant.
+        rngs: Source of the random start.
+
+    Returns:
+        A layer that maps `*B d_in` to `*B d_out`.
+    """
+    return nnx.Linear(
+        d_in,
+        d_out,
+        use_bias=bias,
+        kernel_init=nnx.initializers.xavier_uniform(),
+        bias_init=nnx.initializers.zeros,
+        rngs=rngs,
+    )

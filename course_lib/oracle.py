@@ -1,0 +1,183 @@
+"""The equations again, in NumPy float64: slow, obvious, and the judge of everything else.
+
+No function here calls another library than NumPy, and no function is clever. Where the
+wings take the last two axes of a tensor, these loop. Tests and homework compare with them.
+"""
+
+import math
+
+import numpy as np
+
+
+def softmax(scores: np.ndarray) -> np.ndarray:
+    """Weights of one row of scores; a row of nothing but -inf gets weights 0."""
+    scores = np.asarray(scores, dtype=np.float64)
+    if np.all(scores == -np.inf):
+        return np.zeros_like(scores)
+    exps = np.exp(scores - scores.max())
+    return exps / exps.sum()
+
+
+def _rows(scores: np.ndarray, mask: np.ndarray | None) -> np.ndarray:
+    """Softmax of every row of `*B T S`, one by one, with the forbidden entries at -inf."""
+    if mask is not None:
+        scores = np.where(mask, scores, -np.inf)
+    weights = np.empty_like(scores)
+    for row in np.ndindex(scores.shape[:-1]):
+        weights[row] = softmax(scores[row])
+    return weights
+
+
+def attention(
+    q: np.ndarray, k: np.ndarray, v: np.ndarray, mask: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Scaled dot-product attention, one query and one key at a time.
+
+    Vaswani et al. 2017, eq. 1, arXiv:1706.03762.
+
+    Args:
+        q: Queries, `*B T Dh`.
+        k: Keys, `*B S Dh`.
+        v: Values, `*B S Dv`.
+        mask: True where a query may attend, broadcasting to `*B T S`.
+
+    Returns:
+        Output `*B T Dv` and weights `*B T S`.
+    """
+    q, k, v = (np.asarray(x, dtype=np.float64) for x in (q, k, v))
+    scores = np.empty((*q.shape[:-1], k.shape[-2]))
+    for *batch, i, j in np.ndindex(scores.shape):
+        b = tuple(batch)
+        scores[*b, i, j] = q[*b, i] @ k[*b, j] / math.sqrt(q.shape[-1])
+    weights = _rows(scores, mask)
+    output = np.zeros((*weights.shape[:-1], v.shape[-1]))
+    for *batch, i, j in np.ndindex(weights.shape):
+        b = tuple(batch)
+        if weights[*b, i, j] > 0:  # a value of weight 0 is not looked at
+            output[*b, i] += weights[*b, i, j] * v[*b, j]
+    return output, weights
+
+
+def multihead(
+    x: np.ndarray,
+    context: np.ndarray | None,
+    weights: dict[str, np.ndarray],
+    n_heads: int,
+    n_kv_heads: int | None = None,
+    mask: np.ndarray | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Multi-head attention, one head after the other.
+
+    Vaswani et al. 2017, section 3.2.2; grouped as in Ainslie et al. 2023,
+    arXiv:2305.13245.
+
+    Args:
+        x: The sequence that asks, `*B T D`.
+        context: The sequence that answers, `*B S D`; None means `x`.
+        weights: `q_proj.weight` and so on, in PyTorch's layout (out, in); biases optional.
+        n_heads: H.
+        n_kv_heads: Key and value heads; None means H.
+        mask: True where a query may attend, `T S` or `*#B #H #T #S`.
+
+    Returns:
+        Output `*B T D` and weights `*B H T S`.
+    """
+    context = x if context is None else context
+
+    def project(name: str, inputs: np.ndarray) -> np.ndarray:
+        w = np.asarray(weights[f"{name}.weight"], dtype=np.float64)
+        b = np.asarray(weights.get(f"{name}.bias", np.zeros(len(w))), dtype=np.float64)
+        return inputs @ w.T + b
+
+    q, k, v = (
+        project("q_proj", x),
+        project("k_proj", context),
+        project("v_proj", context),
+    )
+    width = q.shape[-1] // n_heads
+    group = n_heads // (n_kv_heads or n_heads)
+    if mask is not None:
+        mask = np.broadcast_to(
+            mask, (*x.shape[:-2], n_heads, x.shape[-2], context.shape[-2])
+        )
+    outputs, maps = [], []
+    for head in range(n_heads):
+        mine = slice(head * width, (head + 1) * width)
+        shared = slice(head // group * width, (head // group + 1) * width)
+        output, w = attention(
+            q[..., mine],
+            k[..., shared],
+            v[..., shared],
+            None if mask is None else mask[..., head, :, :],
+        )
+        outputs.append(output)
+        maps.append(w)
+    return project("o_proj", np.concatenate(outputs, axis=-1)), np.stack(maps, axis=-3)
+
+
+def kernel(u: float, name: str) -> float:
+    """A kernel's height at distance `u` in bandwidths, 1 at its center.
+
+    Nadaraya 1964, doi:10.1137/1109020; Epanechnikov 1969, doi:10.1137/1114019.
+    """
+    if name == "gaussian":
+        return math.exp(-(u**2) / 2)
+    if name == "epanechnikov":
+        return max(0.0, 1 - u**2)
+    if name == "boxcar":
+        return float(abs(u) <= 1)
+    raise ValueError(f"kernel must be gaussian, epanechnikov or boxcar: got {name!r}.")
+
+
+def nadaraya_watson(
+    queries: np.ndarray,
+    keys: np.ndarray,
+    values: np.ndarray,
+    bandwidth: float | np.ndarray,
+    name: str = "gaussian",
+    mask: np.ndarray | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Kernel regression, one query and one key at a time.
+
+    Nadaraya 1964, doi:10.1137/1109020.
+
+    Args:
+        queries: Points asked about, `T F`.
+        keys: Points that are known, `S F`.
+        values: What is known there, `S Dv`.
+        bandwidth: One number, or one for each feature.
+        name: The kernel.
+        mask: True where a query may use a key, `T S`.
+
+    Returns:
+        Predictions `T Dv` and weights `T S`; both 0 where no key is in reach.
+    """
+    queries, keys, values = (
+        np.asarray(x, dtype=np.float64) for x in (queries, keys, values)
+    )
+    weights = np.zeros((len(queries), len(keys)))
+    for i, j in np.ndindex(weights.shape):
+        if mask is None or np.broadcast_to(mask, weights.shape)[i, j]:
+            u = math.sqrt(np.sum(((queries[i] - keys[j]) / bandwidth) ** 2))
+            weights[i, j] = kernel(u, name)
+    for row in weights:
+        if row.sum() > 0:
+            row /= row.sum()
+    return weights @ values, weights
+
+
+def leave_one_out(
+    keys: np.ndarray,
+    values: np.ndarray,
+    bandwidth: float | np.ndarray,
+    name: str = "gaussian",
+) -> float:
+    """Mean squared error when each point is left out and predicted from the rest."""
+    errors = []
+    for i in range(len(keys)):
+        rest = np.arange(len(keys)) != i
+        predicted, _ = nadaraya_watson(
+            keys[i : i + 1], keys[rest], values[rest], bandwidth, name
+        )
+        errors.append((predicted[0] - values[i]) ** 2)
+    return float(np.mean(errors))

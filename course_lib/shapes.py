@@ -1,0 +1,307 @@
+"""Every rule about shapes and kinds of input, written once for both wings.
+
+The functions look at `.shape` and `.dtype` and at nothing else, so they know no
+framework: a torch tensor, a JAX array (traced or not) and a NumPy array all pass through
+the same lines and get the same words. An error says the rule, what came, and the way out.
+"""
+
+import math
+from typing import Any
+
+Shape = tuple[int, ...]
+
+
+def _name(kind: type) -> str:
+    return f"{kind.__module__.split('.')[0]}.{kind.__qualname__}"
+
+
+def check_tensors(kind: type, **tensors: Any) -> None:
+    """Refuse anything but floating-point tensors of one framework and one dtype.
+
+    Args:
+        kind: The wing's tensor type (`torch.Tensor`, `jax.Array`).
+        **tensors: The tensors by the name the caller knows them by; None is skipped.
+
+    Raises:
+        ValueError: One is of another type, holds no floats, or the dtypes differ.
+    """
+    given = {name: x for name, x in tensors.items() if x is not None}
+    for name, x in given.items():
+        if not isinstance(x, kind):
+            way_out = "torch.as_tensor" if kind.__name__ == "Tensor" else "jnp.asarray"
+            raise ValueError(
+                f"{name} must be a {_name(kind)}: got {_name(type(x))}. "
+                f"Convert it with {way_out}({name})."
+            )
+        if "float" not in str(x.dtype):
+            raise ValueError(
+                f"{name} must hold floating-point numbers: got dtype {x.dtype}. "
+                "Token ids go through an embedding first; other numbers are converted "
+                f"with {name}.{'float()' if kind.__name__ == 'Tensor' else 'astype(float)'}."
+            )
+    dtypes = {name: str(x.dtype) for name, x in given.items()}
+    if len(set(dtypes.values())) > 1:
+        raise ValueError(
+            f"{', '.join(dtypes)} must share one dtype: got "
+            + ", ".join(f"{name} {dtype}" for name, dtype in dtypes.items())
+            + ". Convert them to the same one."
+        )
+
+
+def check_mask(mask: Any, scores: Shape) -> None:
+    """Refuse a mask that is not boolean or does not broadcast to the scores.
+
+    Args:
+        mask: Anything with `.shape` and `.dtype`; True = may attend. None passes.
+        scores: The shape that the mask must broadcast to, `*B T S`.
+
+    Raises:
+        ValueError: The mask is not boolean, or an axis is neither 1 nor the scores' own.
+    """
+    if mask is None:
+        return
+    if not str(getattr(mask, "dtype", "")).endswith("bool"):
+        raise ValueError(
+            "mask must be boolean, True where a query may attend: got "
+            f"{getattr(mask, 'dtype', type(mask).__name__)}. "
+            "From numbers that are 0 where attention is forbidden, write mask != 0; "
+            "from an additive mask of 0 and -inf, write mask == 0."
+        )
+    shape = tuple(mask.shape)
+    fits = len(shape) <= len(scores) and all(
+        m in (1, s) for m, s in zip(shape[::-1], scores[::-1], strict=False)
+    )
+    if not fits:
+        raise ValueError(
+            "mask must broadcast to the scores, whose last axes are queries and keys: "
+            f"got mask {shape} for scores {scores}. "
+            "An axis may be 1 or the same size, counted from the right."
+        )
+
+
+def check_attention(q: Shape, k: Shape, v: Shape, mask: Any = None) -> None:
+    """Refuse queries, keys and values that do not fit each other.
+
+    Args:
+        q: Shape of the queries, `*B T Dh`.
+        k: Shape of the keys, `*B S Dh`.
+        v: Shape of the values, `*B S Dv`.
+        mask: The mask itself, or None; see `check_mask`.
+
+    Raises:
+        ValueError: Too few axes, an empty axis, or sizes that differ where they must not.
+    """
+    q, k, v = tuple(q), tuple(k), tuple(v)
+    for name, shape, letters in (("q", q, "T Dh"), ("k", k, "S Dh"), ("v", v, "S Dv")):
+        if len(shape) < 2:
+            raise ValueError(
+                f"{name} must have at least two axes ({letters}): got shape {shape}. "
+                f"A single vector becomes one row with {name}[None, :]."
+            )
+        if 0 in shape[-2:]:
+            raise ValueError(
+                f"{name} must not be empty: got shape {shape} for ({letters}). "
+                "Attention needs at least one query, one key and one feature."
+            )
+    if q[-1] != k[-1]:
+        raise ValueError(
+            f"queries and keys must have the same width: got q {q} and k {k} "
+            f"({q[-1]} against {k[-1]}). Project both to one width first."
+        )
+    if k[-2] != v[-2]:
+        raise ValueError(
+            f"each key needs its value: got k {k} and v {v} "
+            f"({k[-2]} keys against {v[-2]} values)."
+        )
+    if not q[:-2] == k[:-2] == v[:-2]:
+        raise ValueError(
+            "q, k and v must agree in every axis before the last two: "
+            f"got q {q}, k {k}, v {v}. Expand the smaller one first."
+        )
+    check_mask(mask, (*q[:-1], k[-2]))
+
+
+def check_heads(d_model: int, n_heads: int, n_kv_heads: int) -> None:
+    """Refuse a number of heads that does not divide what it must divide.
+
+    Args:
+        d_model: Model width.
+        n_heads: Number of query heads.
+        n_kv_heads: Number of key and value heads; each serves an equal group of queries.
+
+    Raises:
+        ValueError: A number is not positive, or does not divide.
+    """
+    sizes = {"d_model": d_model, "n_heads": n_heads, "n_kv_heads": n_kv_heads}
+    for name, size in sizes.items():
+        check_size(name, size)
+    if d_model % n_heads:
+        nearest = nearest_divisor(d_model, n_heads)
+        raise ValueError(
+            f"n_heads must divide d_model: got d_model={d_model}, n_heads={n_heads} "
+            f"(remainder {d_model % n_heads}). The nearest that fits is n_heads={nearest}."
+        )
+    if n_heads % n_kv_heads:
+        nearest = nearest_divisor(n_heads, n_kv_heads)
+        raise ValueError(
+            f"n_kv_heads must divide n_heads: got n_heads={n_heads}, "
+            f"n_kv_heads={n_kv_heads} (remainder {n_heads % n_kv_heads}). "
+            f"The nearest that fits is n_kv_heads={nearest}."
+        )
+
+
+def check_size(name: str, size: int) -> None:
+    """Refuse a size that is not a whole number of at least 1.
+
+    Raises:
+        ValueError: With the size's name and what came.
+    """
+    if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+        raise ValueError(f"{name} must be a whole number of at least 1: got {size!r}.")
+
+
+def check_rate(name: str, rate: float) -> None:
+    """Refuse a dropout rate outside [0, 1).
+
+    Raises:
+        ValueError: With the rate's name and what came.
+    """
+    if not 0 <= rate < 1:
+        raise ValueError(
+            f"{name} must be at least 0 and less than 1: got {rate}. "
+            "0 switches it off; 0.1 drops every tenth number."
+        )
+
+
+def nearest_divisor(whole: int, near: int) -> int:
+    """The divisor of `whole` that is closest to `near`; of two, the smaller.
+
+    >>> nearest_divisor(10, 3)
+    2
+    """
+    divisors = (n for n in range(1, whole + 1) if whole % n == 0)
+    return min(divisors, key=lambda n: (abs(n - near), n))
+
+
+def check_inputs(x: Shape, context: Shape, d_model: int, mask: Any = None) -> None:
+    """Refuse input that a multi-head layer of width `d_model` cannot read.
+
+    Args:
+        x: Shape of the sequence that asks, `*B T D`.
+        context: Shape of the sequence that answers, `*B S D`.
+        d_model: The layer's width, D.
+        mask: The mask itself, or None. Two axes (`T S`) or as many as the scores have
+            (`*B H T S`); anything between is ambiguous and refused.
+
+    Raises:
+        ValueError: Width, batch, emptiness or the mask's axes break the rule.
+    """
+    x, context = tuple(x), tuple(context)
+    for name, shape in (("x", x), ("context", context)):
+        if len(shape) < 2 or shape[-1] != d_model:
+            raise ValueError(
+                f"{name} must have shape (..., positions, d_model={d_model}): "
+                f"got {shape}."
+            )
+        if shape[-2] == 0:
+            raise ValueError(f"{name} must hold at least one position: got {shape}.")
+    if x[:-2] != context[:-2]:
+        raise ValueError(
+            f"x and context must have the same batch axes: got x {x} and "
+            f"context {context}."
+        )
+    if mask is not None and len(mask.shape) not in (2, len(x) + 1):
+        raise ValueError(
+            f"mask must have 2 axes (T S) or {len(x) + 1} (batch, heads, T, S): got "
+            f"{tuple(mask.shape)}. A mask for each sequence of a batch gets its head "
+            "axis with mask[:, None]."
+        )
+
+
+def check_kernel(queries: Shape, keys: Shape, values: Shape, mask: Any = None) -> None:
+    """Refuse points of kernel regression that do not fit each other.
+
+    The rule is attention's: features stand where an attention head has its width.
+
+    Args:
+        queries: Shape of the points asked about, `*B T F`.
+        keys: Shape of the points that are known, `*B S F`.
+        values: Shape of what is known at them, `*B S Dv`.
+        mask: The mask itself, or None.
+
+    Raises:
+        ValueError: As `check_attention`.
+    """
+    try:
+        check_attention(queries, keys, values, mask)
+    except ValueError as error:
+        raise ValueError(f"(q = queries, k = keys, v = values) {error}") from None
+
+
+def check_bandwidth(bandwidth: Any, n_features: int) -> None:
+    """Refuse a bandwidth that is not positive and finite, or is of the wrong size.
+
+    A bandwidth that a compiler traces has no value yet: of it, only the shape is checked.
+
+    Args:
+        bandwidth: One number, or one for each feature.
+        n_features: F, the number of features.
+
+    Raises:
+        ValueError: Not positive, not finite, or neither one number nor F of them.
+    """
+    shape = tuple(getattr(bandwidth, "shape", ()))
+    if shape not in ((), (1,), (n_features,)):
+        raise ValueError(
+            f"bandwidth must be one number or one for each feature: got shape {shape} "
+            f"for {n_features} features."
+        )
+    if hasattr(bandwidth, "tolist"):
+        try:
+            flat = bandwidth.reshape(-1).tolist()
+        except Exception:  # a traced array has no values to look at
+            return
+    else:
+        flat = [bandwidth]
+    if not all(math.isfinite(h) and h > 0 for h in flat):
+        raise ValueError(
+            f"bandwidth must be positive and finite: got {bandwidth}. As it shrinks, "
+            "only the nearest neighbor counts; for that limit take a small number."
+        )
+
+
+def check_choice(name: str, choice: str, known: tuple[str, ...]) -> None:
+    """Refuse a name that is not on the list, and show the list.
+
+    Raises:
+        ValueError: With what came and everything that would have been accepted.
+    """
+    if choice not in known:
+        raise ValueError(f"{name} must be one of {', '.join(known)}: got {choice!r}.")
+
+
+def check_weights(expected: dict[str, Shape], weights: dict[str, Any]) -> None:
+    """Refuse weights that do not fit a model, and list everything that does not.
+
+    Args:
+        expected: The shape of each parameter of the model, by path.
+        weights: The arrays offered, by path.
+
+    Raises:
+        ValueError: Paths are missing or not expected, or shapes differ.
+    """
+    missing = sorted(expected.keys() - weights.keys())
+    extra = sorted(weights.keys() - expected.keys())
+    differ = [
+        f"{name} (model {expected[name]}, given {tuple(weights[name].shape)})"
+        for name in sorted(expected.keys() & weights.keys())
+        if tuple(weights[name].shape) != expected[name]
+    ]
+    if missing or extra or differ:
+        raise ValueError(
+            "weights must match the model's parameters one for one. "
+            f"Missing: {', '.join(missing) or 'none'}. "
+            f"Not expected: {', '.join(extra) or 'none'}. "
+            f"Other shape: {', '.join(differ) or 'none'}. "
+            "Build the model with the configuration that the weights were made with."
+        )

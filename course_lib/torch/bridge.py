@@ -1,0 +1,79 @@
+"""Weights in and out of a model, as plain arrays (PyTorch).
+
+The course's exchange format is a dictionary from a parameter's dotted path to a NumPy
+array in PyTorch's layout. Both wings name their parts alike, so weights read from one go
+straight into the other: here nothing changes, in the NNX wing a table of five rows does.
+"""
+
+import numpy as np
+import torch
+from torch import nn
+
+from course_lib.shapes import check_weights
+
+
+def get_weights(model: nn.Module) -> dict[str, np.ndarray]:
+    """Copy every parameter out of a model.
+
+    Args:
+        model: Any module of this wing.
+
+    Returns:
+        Arrays by path, in PyTorch's layout. A parameter shared by two parts is listed
+        once, under the name it was made with.
+    """
+    return {
+        name: p.detach().cpu().numpy().copy() for name, p in model.named_parameters()
+    }
+
+
+def set_weights(model: nn.Module, weights: dict[str, np.ndarray]) -> None:
+    """Copy arrays into a model, in place, each cast to its parameter's dtype.
+
+    Args:
+        model: Any module of this wing.
+        weights: Arrays by path, in PyTorch's layout, as `get_weights` of either wing
+            returns them.
+
+    Raises:
+        ValueError: A path is missing or unknown, or a shape differs; all are listed, and
+            the model is left as it was.
+    """
+    parameters = dict(model.named_parameters())
+    check_weights({name: tuple(p.shape) for name, p in parameters.items()}, weights)
+    with torch.no_grad():
+        for name, p in parameters.items():
+            p.copy_(torch.from_numpy(np.array(weights[name])))
+
+
+def from_builtin(layer: nn.MultiheadAttention) -> dict[str, np.ndarray]:
+    """Read the framework's own multi-head layer in the course's format.
+
+    Args:
+        layer: Its queries, keys and values must have one width, as ours do.
+
+    Returns:
+        Weights that `set_weights` puts into a `MultiHeadAttention` of either wing.
+
+    Raises:
+        ValueError: The layer has widths or extra keys that ours does not have.
+    """
+    if layer.in_proj_weight is None or layer.bias_k is not None or layer.add_zero_attn:
+        raise ValueError(
+            "nn.MultiheadAttention must have kdim = vdim = embed_dim and neither "
+            "add_bias_kv nor add_zero_attn: ours has no such parts."
+        )
+    parts = {"q_proj": {}, "k_proj": {}, "v_proj": {}}
+    names = tuple(parts)
+    for name, w in zip(names, layer.in_proj_weight.chunk(3), strict=True):
+        parts[name]["weight"] = w
+    parts["o_proj"] = {"weight": layer.out_proj.weight}
+    if layer.in_proj_bias is not None:
+        for name, b in zip(names, layer.in_proj_bias.chunk(3), strict=True):
+            parts[name]["bias"] = b
+        parts["o_proj"]["bias"] = layer.out_proj.bias
+    return {
+        f"{part}.{kind}": p.detach().cpu().numpy().copy()
+        for part, kinds in parts.items()
+        for kind, p in kinds.items()
+    }

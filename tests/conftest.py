@@ -1,0 +1,35 @@
+"""Fixtures that every test may use, and settings that hold for all of them."""
+
+import importlib.util
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from wings import WINGS, get_wing
+
+# Machines differ in speed; examples are drawn alike everywhere.
+settings.register_profile("course", deadline=None, derandomize=True, max_examples=30)
+settings.load_profile("course")
+
+if importlib.util.find_spec("jax") is not None:
+    import jax
+
+    jax.config.update("jax_enable_x64", True)  # float64 stays float64, as in torch
+
+
+@pytest.fixture(scope="session", params=list(WINGS))
+def wing(request):
+    """Each wing in turn: a test that takes it is run twice."""
+    return get_wing(request.param)
+
+
+@pytest.fixture(scope="session")
+def both():
+    """The two wings together, for tests that compare them."""
+    return [get_wing(name) for name in WINGS]
+
+
+@pytest.fixture
+def rng():
+    """Random numbers that are the same in every run."""
+    return np.random.default_rng(20170612)  # the day arXiv:1706.03762 appeared

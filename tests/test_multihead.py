@@ -1,0 +1,193 @@
+"""Multi-head attention: against the oracle, the built-ins, its invariants and refusals."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from wings import assert_close
+
+from course_lib import oracle
+
+B, T, S, D, H = 2, 3, 5, 14, 7
+
+
+def inputs(rng, dtype="float64", b=B, t=T, s=S, d=D):
+    return [
+        rng.standard_normal(shape).astype(dtype) for shape in ((b, t, d), (b, s, d))
+    ]
+
+
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(1, 5),
+    st.integers(1, 5),
+    st.sampled_from([(1, 1, 1), (3, 1, 5), (4, 2, 3), (6, 6, 1)]),
+    st.booleans(),
+    st.sampled_from(["self", "cross"]),
+    st.booleans(),
+    st.sampled_from(["float32", "float64"]),
+)
+def test_equals_the_oracle(wing, seed, t, s, heads, bias, kind, masked, dtype):
+    n_heads, n_kv_heads, d_head = heads
+    rng = np.random.default_rng(seed)
+    x, context = inputs(rng, dtype, t=t, s=s, d=n_heads * d_head)
+    context = None if kind == "self" else context
+    mask = rng.random((B, 1, t, t if kind == "self" else s)) < 0.6 if masked else None
+    model = wing.make(
+        wing.lib.MultiHeadAttention,
+        n_heads * d_head,
+        n_heads,
+        n_kv_heads=n_kv_heads,
+        bias=bias,
+    )
+    wing.cast(model, dtype)
+    arrays = [wing.array(a) if a is not None else None for a in (x, context, mask)]
+    expected, expected_maps = oracle.multihead(
+        x, context, wing.lib.get_weights(model), n_heads, n_kv_heads, mask
+    )
+    got = model(arrays[0], arrays[1], mask=arrays[2])
+    maps = model.maps(arrays[0], arrays[1], mask=arrays[2])
+    assert_close(wing.numpy(maps), expected_maps, dtype)
+    assert_close(wing.numpy(got), expected, dtype)
+
+
+@pytest.mark.parametrize("n_kv_heads", [1, H])
+def test_wings_agree_forward_and_in_every_gradient(both, rng, n_kv_heads):
+    x, context = inputs(rng)
+    models = [
+        w.cast(w.make(w.lib.MultiHeadAttention, D, H, n_kv_heads=n_kv_heads), "float64")
+        for w in both
+    ]
+    weights = both[0].lib.get_weights(models[0])
+    both[1].lib.set_weights(models[1], weights)
+    outputs = [
+        w.numpy(m(w.array(x), w.array(context)))
+        for w, m in zip(both, models, strict=True)
+    ]
+    assert_close(outputs[1], outputs[0])
+    grads = [
+        w.parameter_grads(
+            m, lambda m, w=w: (m(w.array(x), w.array(context)) ** 2).sum()
+        )
+        for w, m in zip(both, models, strict=True)
+    ]
+    assert grads[0].keys() == grads[1].keys()
+    for name in grads[0]:
+        if name != "k_proj.bias":  # 0 in theory: a constant added to all keys
+            assert_close(grads[1][name], grads[0][name])
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_equals_the_framework_with_its_weights(wing, rng, bias):
+    x, context = inputs(rng, "float32")
+    if wing.name == "torch":
+        import torch
+
+        builtin = torch.nn.MultiheadAttention(D, H, bias=bias, batch_first=True)
+        for p in builtin.parameters():  # biases too: they start at 0
+            torch.nn.init.normal_(p, std=0.3)
+        tensors = wing.array(x), wing.array(context)
+        expected, maps = builtin(
+            tensors[0], tensors[1], tensors[1], average_attn_weights=False
+        )
+    else:
+        import jax
+        from flax import nnx
+
+        builtin = nnx.MultiHeadAttention(
+            H,
+            D,
+            decode=False,
+            use_bias=bias,
+            bias_init=nnx.initializers.normal(0.3),
+            rngs=nnx.Rngs(0),
+        )
+        expected, maps = builtin(wing.array(x), wing.array(context)), None
+        assert isinstance(expected, jax.Array)
+    model = wing.make(wing.lib.MultiHeadAttention, D, H, bias=bias)
+    wing.lib.set_weights(model, wing.lib.from_builtin(builtin))
+    got = model(wing.array(x), wing.array(context))
+    assert_close(wing.numpy(got), wing.numpy(expected), "float32")
+    if maps is not None:
+        ours = model.maps(wing.array(x), wing.array(context))
+        assert_close(wing.numpy(ours), wing.numpy(maps), "float32")
+
+
+def test_is_the_sum_over_heads_of_maps_of_each_head(wing, rng):
+    x, _ = inputs(rng)
+    model = wing.cast(wing.make(wing.lib.MultiHeadAttention, D, H), "float64")
+    weights = wing.lib.get_weights(model)
+    maps = wing.numpy(model.maps(wing.array(x)))
+    total = weights["o_proj.bias"] * np.ones((B, T, D))
+    for head in range(H):
+        mine = slice(head * D // H, (head + 1) * D // H)
+        v = x @ weights["v_proj.weight"][mine].T + weights["v_proj.bias"][mine]
+        total += maps[:, head] @ v @ weights["o_proj.weight"][:, mine].T
+    assert_close(wing.numpy(model(wing.array(x))), total)
+
+
+def test_permuting_the_sequence_permutes_the_output(wing, rng):
+    x, _ = inputs(rng)
+    order = rng.permutation(T)
+    model = wing.cast(wing.make(wing.lib.MultiHeadAttention, D, H), "float64")
+    before = wing.numpy(model(wing.array(x)))
+    assert_close(wing.numpy(model(wing.array(x[:, order]))), before[:, order])
+
+
+def test_a_position_that_may_attend_to_nothing_gives_the_output_bias(wing, rng):
+    x, _ = inputs(rng)
+    mask = np.ones((T, T), dtype=bool)
+    mask[1] = False
+    model = wing.cast(wing.make(wing.lib.MultiHeadAttention, D, H), "float64")
+    weights = wing.lib.get_weights(model)
+    weights["o_proj.bias"] = rng.standard_normal(D)
+    wing.lib.set_weights(model, weights)
+    output = wing.numpy(model(wing.array(x), mask=wing.array(mask)))
+    assert_close(output[:, 1], np.tile(weights["o_proj.bias"], (B, 1)))
+    grads = wing.parameter_grads(
+        model, lambda m: (m(wing.array(x), mask=wing.array(mask)) ** 2).sum()
+    )
+    assert all(np.isfinite(g).all() for g in grads.values())
+
+
+def test_one_sequence_without_a_batch_is_the_same(wing, rng):
+    x, _ = inputs(rng)
+    model = wing.cast(wing.make(wing.lib.MultiHeadAttention, D, H), "float64")
+    batched = wing.numpy(model(wing.array(x)))
+    assert_close(wing.numpy(model(wing.array(x[1]))), batched[1])
+
+
+def test_dropout_is_off_in_evaluation_and_on_in_training(wing, rng):
+    x, _ = inputs(rng)
+    model = wing.make(wing.lib.MultiHeadAttention, D, H, dropout=0.5)
+    wing.cast(model, "float64")
+    once, again = (wing.numpy(model(wing.array(x))) for _ in range(2))
+    np.testing.assert_array_equal(once, again)
+    model.train()
+    trained = wing.numpy(model(wing.array(x)))
+    assert np.abs(trained - once).max() > 1e-3
+
+
+def test_starts_alike_in_both_wings(wing):
+    model = wing.make(wing.lib.MultiHeadAttention, 210, 7)
+    weights = wing.lib.get_weights(model)
+    bound = np.sqrt(6 / 420)
+    for name, w in weights.items():
+        if name.endswith("bias"):
+            assert (w == 0).all()
+        else:
+            assert np.abs(w).max() <= bound
+            assert np.isclose(w.std(), bound / np.sqrt(3), rtol=0.02)
+
+
+def test_sharing_keys_and_values_saves_their_parameters(wing):
+    full, grouped, single = (
+        sum(w.size for w in wing.lib.get_weights(m).values())
+        for m in (
+            wing.make(wing.lib.MultiHeadAttention, 24, 6, n_kv_heads=n)
+            for n in (6, 2, 1)
+        )
+    )
+    assert full == 4 * (24 * 24 + 24)
+    assert full - grouped == 2 * (24 + 1) * 4 * 4
+    assert full - single == 2 * (24 + 1) * 5 * 4

@@ -1,0 +1,125 @@
+"""The two wings behind one face, so that a test of a piece is written once."""
+
+import importlib
+import importlib.util
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+
+class Wing:
+    """What a test needs of a wing: arrays in, arrays out, modules, gradients."""
+
+    name: str
+
+    def __init__(self):
+        self.lib = importlib.import_module(f"course_lib.{self.name}")
+
+    def module(self, name: str) -> Any:
+        """The wing's module of that name (`ct.attention` is the function)."""
+        return importlib.import_module(f"course_lib.{self.name}.{name}")
+
+
+class Torch(Wing):
+    name = "torch"
+
+    def array(self, x, dtype=None):
+        import torch
+
+        return torch.from_numpy(np.array(x, dtype=dtype))
+
+    def numpy(self, x) -> np.ndarray:
+        return x.detach().cpu().numpy()
+
+    def make(self, piece: type, *args, seed: int = 0, **kwargs):
+        """A module of this wing in evaluation mode, its parameters drawn from `seed`."""
+        import torch
+
+        torch.manual_seed(seed)
+        return piece(*args, **kwargs).eval()
+
+    def cast(self, model, dtype: str):
+        import torch
+
+        return model.to(getattr(torch, dtype))
+
+    def grad(self, f: Callable, *arrays: np.ndarray) -> list[np.ndarray]:
+        """Gradients of the scalar `f(*arrays)` in every argument."""
+        tensors = [self.array(a).requires_grad_() for a in arrays]
+        f(*tensors).backward()
+        return [
+            np.zeros(t.shape) if t.grad is None else t.grad.numpy() for t in tensors
+        ]
+
+    def parameter_grads(self, model, f: Callable) -> dict[str, np.ndarray]:
+        """Gradients of the scalar `f(model)` in every parameter, PyTorch's layout."""
+        model.zero_grad()
+        f(model).backward()
+        return {n: p.grad.numpy().copy() for n, p in model.named_parameters()}
+
+
+class NNX(Wing):
+    name = "nnx"
+
+    def array(self, x, dtype=None):
+        import jax.numpy as jnp
+
+        return jnp.asarray(np.asarray(x, dtype=dtype))
+
+    def numpy(self, x) -> np.ndarray:
+        return np.asarray(x)
+
+    def make(self, piece: type, *args, seed: int = 0, **kwargs):
+        """A module of this wing in evaluation mode, its parameters drawn from `seed`."""
+        from flax import nnx
+
+        model = piece(*args, **kwargs, rngs=nnx.Rngs(seed))
+        model.eval()
+        return model
+
+    def cast(self, model, dtype: str):
+        import jax
+        from flax import nnx
+
+        state = nnx.state(model, nnx.Param)
+        nnx.update(model, jax.tree.map(lambda a: a.astype(dtype), state))
+        return model
+
+    def grad(self, f: Callable, *arrays: np.ndarray) -> list[np.ndarray]:
+        """Gradients of the scalar `f(*arrays)` in every argument."""
+        import jax
+
+        given = [self.array(a) for a in arrays]
+        grads = jax.grad(f, argnums=tuple(range(len(given))))(*given)
+        return [np.asarray(g) for g in grads]
+
+    def parameter_grads(self, model, f: Callable) -> dict[str, np.ndarray]:
+        """Gradients of the scalar `f(model)` in every parameter, PyTorch's layout."""
+        from flax import nnx
+
+        grads = nnx.grad(f)(model)
+        as_model = nnx.clone(model)
+        nnx.update(as_model, grads)
+        return self.lib.get_weights(as_model)
+
+
+WINGS = {"torch": Torch, "nnx": NNX}
+FRAMEWORKS = {"torch": "torch", "nnx": "flax"}
+
+
+def get_wing(name: str) -> Wing:
+    """The wing of that name; the test is skipped where its framework is missing."""
+    if importlib.util.find_spec(FRAMEWORKS[name]) is None:
+        pytest.skip(f"{FRAMEWORKS[name]} is not installed")
+    return WINGS[name]()
+
+
+def assert_close(got, expected, dtype: str = "float64"):
+    """Equal up to the course's tolerance: 1e-10 or 1e-5 of the largest entry."""
+    got, expected = np.asarray(got), np.asarray(expected)
+    assert got.shape == expected.shape, f"shape {got.shape}, expected {expected.shape}"
+    tolerance = {"float64": 1e-10, "float32": 1e-5}[dtype]
+    size = max(1e-30, float(np.abs(expected).max(initial=0)))
+    np.testing.assert_allclose(got, expected, rtol=0, atol=tolerance * size)
