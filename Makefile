@@ -1,0 +1,98 @@
+# Two commands matter: `make book` builds the course, `make test` checks all of it.
+# Either works alone in a fresh clone; what they need is make and Python 3.11 or newer.
+
+# The first of these that is new enough; `make PYTHON=/path/to/python book` overrules it.
+NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
+PYTHON ?= $(firstword $(foreach p,python3 python3.13 python3.12 python3.11,\
+	$(shell $(p) -c '$(NEW_ENOUGH)' 2>/dev/null && echo $(p))) python3)
+
+VENV ?= .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+SITE := _build/html
+
+# Processes for the tests: one a core, unless you say `make JOBS=2 test`.
+JOBS ?= auto
+
+# JAX on a CPU hands its memory back to the system after every step and asks for it again
+# before the next: half the time of a small training step goes into page faults. These
+# four tell glibc to keep its heap, for whatever make starts; elsewhere they do nothing.
+export MALLOC_ARENA_MAX := 1
+export MALLOC_MMAP_THRESHOLD_ := 4294967296
+export MALLOC_TRIM_THRESHOLD_ := 4294967296
+export MALLOC_TOP_PAD_ := 67108864
+
+# Progress bars are for people. In a stored output they would differ at each run.
+export COURSE_QUIET := 1
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+# One step after the other, also under `make -j`: the tests are spread out already.
+.NOTPARALLEL:
+.PHONY: help book test lint types unit shapes pairs outputs site notebooks bench coverage clean
+
+help: ## List what can be made
+	@echo "make TARGET, where TARGET is one of"
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1	\2/p' Makefile
+
+book: $(INSTALLED) ## Build the book and say where to open it
+	$(BIN)/jupyter-book build .
+	@echo
+	@echo "The book is ready. Open it in a browser: $(CURDIR)/$(SITE)/index.html"
+
+test: lint types unit shapes pairs outputs site ## Check everything: code, notebooks, site
+	@echo "All checks passed."
+
+lint: $(INSTALLED) ## Style of the code (part of test)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(INSTALLED) ## Type checker (part of test)
+	$(BIN)/basedpyright --pythonpath $(BIN)/python
+
+unit: $(INSTALLED) ## Unit tests (part of test)
+	$(BIN)/python -m pytest -n $(JOBS) tests --ignore tests/book/test_site.py
+
+shapes: $(INSTALLED) ## The same pieces with every shape annotation enforced (part of test)
+	$(BIN)/python -m pytest -n $(JOBS) tests --ignore tests/book \
+		--jaxtyping-packages=course_lib,beartype.beartype
+
+pairs: $(INSTALLED) ## Each chapter's text and notebook agree (part of test)
+	$(BIN)/python book/_ext/notebooks.py --check
+
+outputs: $(INSTALLED) ## Run the notebooks, compare with what is stored (part of test)
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile book \
+		--nbval --nbval-current-env --nbval-cell-timeout 300
+
+# --all: a page that Sphinx had read before would not repeat its warnings.
+site: $(INSTALLED) ## Build the book with warnings as errors, test the pages (part of test)
+	$(BIN)/jupyter-book build . --all -W -n --keep-going
+	$(BIN)/python -m pytest tests/book/test_site.py
+
+notebooks: $(INSTALLED) ## Execute the chapters whose code changed
+	$(BIN)/python book/_ext/notebooks.py
+
+bench: $(INSTALLED) ## Compare our speed with what a reader would pick instead
+	$(BIN)/python -m benchmarks
+
+coverage: $(INSTALLED) ## Which lines of the package the unit tests reach
+	$(BIN)/python -m pytest -n $(JOBS) tests --ignore tests/book \
+		--cov --cov-report=term-missing:skip-covered
+
+clean: ## Remove what was built; the next command sets everything up again
+	rm -rf $(VENV) _build .pytest_cache .ruff_cache .hypothesis .coverage
+
+# Redone when what is wanted changes, else never. The stamp comes last: a set-up that was
+# interrupted starts again.
+$(INSTALLED): pyproject.toml constraints.txt
+	@$(PYTHON) -c '$(NEW_ENOUGH)' || { \
+		echo "The course needs Python 3.11 or newer; \`$(PYTHON)\` is not."; \
+		echo "Install one, or name the one you have: make PYTHON=/path/to/python3.12 $(MAKECMDGOALS)"; \
+		exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' || { \
+		echo "This Python cannot make virtual environments. On Debian and Ubuntu: apt install python3-venv"; \
+		exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	@echo "Installing the pinned versions. The first time takes some minutes."
+	$(BIN)/python -m pip install -qq --no-input -c constraints.txt -e '.[all]'
+	@touch $@
