@@ -1,0 +1,11 @@
+"""Data whose best attainable result is known, and loaders of data that libraries ship.
+
+One small file a data set, NumPy only. Everything random takes an explicit `seed` and
+gives the same arrays on every machine; every dataclass holds its known answer (an
+entropy rate, a noise floor, the R² of an oracle) beside its arrays.
+
+The functions stand in the modules (`data.households`, `data.relations`, ...) and are
+re-exported here by name: a new module adds one import line, in alphabetical order.
+"""
+
+__all__: list[str] = []
