@@ -1,0 +1,141 @@
+"""The reference, generated from docstrings, with the wings side by side.
+
+Sphinx's autodoc does the work. Three things it cannot know:
+
+- **Which modules there are.** The line `{api-modules}` in a page becomes one section
+  for each module of the library: PyTorch and NNX in tabs where both have it. A new
+  module appears by itself.
+- **What a signature says.** NNX modules have a metaclass that hides `__init__` behind
+  `(*args, **kwargs)`, and a shape such as `Float[Tensor, "*B T Dh"]` is an object by
+  the time autodoc sees it. So signatures are taken from the source, as written.
+- **What is an equation.** Module docstrings open with theirs, indented; they are set
+  as written, and arXiv numbers become links.
+"""
+
+import ast
+import inspect
+import pkgutil
+import re
+import textwrap
+from importlib import import_module
+from typing import Any
+
+from sphinx.application import Sphinx
+
+PACKAGE = "course_lib"
+WINGS = ("torch", "nnx")
+MARKER = "{api-modules}"
+SECTION = re.compile(r"^(?:Args|Returns|Raises|Yields|Attributes):$", re.MULTILINE)
+ARXIV = re.compile(r"\barXiv:(\d{4}\.\d{4,5})")
+
+
+def list_modules(package: str) -> list[str]:
+    """List the public modules directly inside a package, by name."""
+    found = pkgutil.iter_modules(import_module(package).__path__)
+    return sorted(m.name for m in found if not m.ispkg and not m.name.startswith("_"))
+
+
+def automodule(name: str) -> str:
+    """Write the Markdown that documents one module."""
+    return f"```{{eval-rst}}\n.. automodule:: {name}\n```\n"
+
+
+def reference() -> str:
+    """Write the sections of the reference: one a module."""
+    sections = ["## Pieces, in both wings\n"]
+    wings = {wing: list_modules(f"{PACKAGE}.{wing}") for wing in WINGS}
+    for name in sorted({name for names in wings.values() for name in names}):
+        sections.append(f"### {name}\n")
+        parts = {w: automodule(f"{PACKAGE}.{w}.{name}") for w in WINGS}
+        if all(name in names for names in wings.values()):
+            tabs = "".join(f":::{{{w}}}\n{part}:::\n" for w, part in parts.items())
+            sections.append(f"::::{{framework}}\n{tabs}::::\n")
+        else:
+            sections += [part for w, part in parts.items() if name in wings[w]]
+    sections.append("## Framework-free rooms\n")
+    for name in list_modules(PACKAGE):
+        sections += [f"### {name}\n", automodule(f"{PACKAGE}.{name}")]
+    return "\n".join(sections)
+
+
+def insert_reference(_app: Sphinx, _docname: str, source: list[str]) -> None:
+    """When a page is read: put the reference where it is asked for."""
+    pattern = re.compile(rf"^{re.escape(MARKER)}$", re.MULTILINE)
+    if pattern.search(source[0]):
+        source[0] = pattern.sub(lambda _: reference(), source[0])
+
+
+def written_signature(function: Any) -> tuple[str, str] | None:
+    """Read a signature from the source, without `self`.
+
+    Args:
+        function: A function or method.
+
+    Returns:
+        The arguments in brackets, and what is returned; None if there is no source.
+    """
+    try:
+        source = textwrap.dedent(inspect.getsource(inspect.unwrap(function)))
+        node = ast.parse(source).body[0]
+    except (OSError, TypeError, SyntaxError):
+        return None
+    if not isinstance(node, ast.FunctionDef):
+        return None
+    arguments = node.args
+    positional = arguments.posonlyargs or arguments.args
+    if positional and positional[0].arg in {"self", "cls"}:
+        del positional[0]
+    returns = ast.unparse(node.returns) if node.returns else ""
+    return f"({ast.unparse(arguments)})", returns
+
+
+def process_signature(
+    _app: Sphinx,
+    what: str,
+    _name: str,
+    obj: Any,
+    _options: Any,
+    _signature: str | None,
+    _returns: str | None,
+) -> tuple[str, str] | None:
+    """For autodoc: the signature as written, of a class that of its `__init__`."""
+    if what == "class":
+        # A dataclass has no source for its `__init__`; autodoc does well there.
+        found = written_signature(obj.__dict__.get("__init__"))
+        return (found[0], "") if found else None
+    if what in {"function", "method"}:
+        return written_signature(obj)
+    return None
+
+
+def mark_equations(text: str) -> str:
+    """Turn each indented block into a literal one, so that it is set as written."""
+    marked: list[str] = []
+    inside = False
+    for line in text.split("\n"):
+        indented = line.startswith("    ")
+        if indented and not inside:
+            marked += ["::", ""]
+        inside = indented or (inside and not line)
+        marked.append(line)
+    return "\n".join(marked)
+
+
+def process_docstring(
+    _app: Sphinx, _what: str, _name: str, _obj: Any, _options: Any, lines: list[str]
+) -> None:
+    """For autodoc: equations as written, arXiv numbers as links."""
+    text = ARXIV.sub(r"`arXiv:\1 <https://arxiv.org/abs/\1>`__", "\n".join(lines))
+    section = SECTION.search(text)
+    end = section.start() if section else len(text)
+    lines[:] = (mark_equations(text[:end]) + text[end:]).split("\n")
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Connect to the reading of pages and to autodoc."""
+    app.setup_extension("sphinx.ext.autodoc")
+    app.connect("source-read", insert_reference)
+    app.connect("autodoc-process-signature", process_signature)
+    # Before napoleon turns the sections into something else.
+    app.connect("autodoc-process-docstring", process_docstring, priority=400)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

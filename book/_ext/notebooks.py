@@ -1,0 +1,169 @@
+"""Execute the chapters whose code was edited, and check that no pair has come apart.
+
+    python book/_ext/notebooks.py            # mend every pair that needs it
+    python book/_ext/notebooks.py attention  # this chapter alone
+    python book/_ext/notebooks.py --force    # execute although the code is the same
+    python book/_ext/notebooks.py --check    # change nothing, exit 1 if one is stale
+
+A chapter in which only words were edited keeps its outputs and is not executed. After
+a change in the library use `--force`, or let the tests say which chapters it touched.
+Executing again changes no byte.
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+# Heavy imports stand in the function that needs them: --check is to take no time.
+from kernel_environment import kernel_environment
+from notebook_pairs import (
+    Pair,
+    Settings,
+    is_chapter,
+    keep_outputs,
+    read_cells,
+    read_pair,
+    read_settings,
+    serialize,
+)
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMAND = "python book/_ext/notebooks.py"
+
+
+def find_chapters(book: Path, slugs: Sequence[str]) -> list[Path]:
+    """Find the texts of the chapters that are named, or of all.
+
+    Args:
+        book: The folder of the chapters.
+        slugs: Names (`attention`) or paths (`book/attention.md`); none means all.
+
+    Raises:
+        ValueError: If a name is no chapter's.
+    """
+    chapters = {path.stem: path for path in sorted(book.glob("*.md"))}
+    chapters = {slug: path for slug, path in chapters.items() if is_chapter(path)}
+    wanted = [Path(slug).stem for slug in slugs] or list(chapters)
+    unknown = [slug for slug in wanted if slug not in chapters]
+    if unknown:
+        raise ValueError(
+            f"no chapter is called {', '.join(unknown)}: "
+            f"there are {', '.join(chapters) or 'none'}."
+        )
+    return [chapters[slug] for slug in wanted]
+
+
+def execute(pair: Pair, settings: Settings) -> str:
+    """Run a chapter in a fresh kernel.
+
+    Args:
+        pair: The chapter.
+        settings: How long a cell may take.
+
+    Returns:
+        The notebook's bytes, with outputs.
+    """
+    from clean_outputs import clean_outputs
+    from nbclient import NotebookClient
+
+    notebook = read_cells(pair.text)
+    client = NotebookClient(
+        notebook,
+        timeout=settings.timeout,
+        kernel_name="python3",
+        record_timing=False,
+        extra_arguments=["--log-level=ERROR"],
+        resources={"metadata": {"path": str(pair.text_path.parent)}},
+    )
+    client.execute(env=kernel_environment())
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs = clean_outputs(cell.outputs, cell.source)
+    # The kernel leaves its own metadata in the notebook it ran: only outputs are taken.
+    return serialize(keep_outputs(read_cells(pair.text), notebook))
+
+
+def mend(pair: Pair, settings: Settings, *, force: bool) -> str | None:
+    """Write both files of a chapter as they must be.
+
+    Returns:
+        What was done, in words, or None if nothing had to be.
+    """
+    if pair.problem is None and not force:
+        return None
+    start = time.perf_counter()
+    if force or pair.refreshed is None:
+        content = execute(pair, settings)
+        done = f"executed in {time.perf_counter() - start:.1f} s"
+    else:
+        content = pair.refreshed
+        done = "outputs kept, text refreshed"
+    pair.text_path.write_text(pair.text, "utf-8")
+    pair.notebook_path.write_text(content, "utf-8")
+    return done
+
+
+def find_orphans(book: Path) -> list[str]:
+    """List notebooks whose text is gone."""
+    return [
+        path.name
+        for path in sorted(book.glob("*.ipynb"))
+        if not path.with_suffix(".md").exists()
+    ]
+
+
+def check(pairs: Sequence[Pair], orphans: Sequence[str]) -> int:
+    """Say which pairs have come apart, and what mends them."""
+    stale = [pair for pair in pairs if pair.problem is not None]
+    for pair in stale:
+        print(f"{pair.text_path.stem}: {pair.problem}")
+    for name in orphans:
+        print(f"{name}: its text is missing")
+    if stale:
+        names = " ".join(pair.text_path.stem for pair in stale)
+        print(f"Mend with: {COMMAND} {names}")
+    if orphans:
+        print(f"Remove, or bring the text back: {' '.join(orphans)}")
+    return 1 if stale or orphans else 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; return the exit status."""
+    parser = argparse.ArgumentParser(
+        description=(__doc__ or "").partition("\n")[0],
+        epilog="Without a slug: every chapter.",
+    )
+    parser.add_argument("slug", nargs="*", help="a chapter, such as attention")
+    parser.add_argument("--check", action="store_true", help="only say what is stale")
+    parser.add_argument("--force", action="store_true", help="execute in any case")
+    parser.add_argument("--root", type=Path, default=ROOT, help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    book = options.root / "book"
+    try:
+        settings = read_settings(options.root)
+        texts = find_chapters(book, options.slug)
+        if options.check:
+            orphans = [] if options.slug else find_orphans(book)
+            return check([read_pair(text, settings.url) for text in texts], orphans)
+        failed = 0
+        for text in texts:
+            try:
+                pair = read_pair(text, settings.url)
+                done = mend(pair, settings, force=options.force)
+            except (
+                Exception
+            ) as error:  # one broken chapter leaves the others their turn
+                print(f"{text.stem}: {error}", file=sys.stderr)
+                failed += 1
+            else:
+                print(f"{text.stem}: {done or 'up to date'}")
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

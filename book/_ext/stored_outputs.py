@@ -1,0 +1,65 @@
+"""Publish the outputs that are committed, instead of executing again.
+
+Beside each chapter `book/<slug>.md` lies `book/<slug>.ipynb`, executed, committed and
+compared by the tests with what the code gives. Before Sphinx reads the pages, this
+extension lays those notebooks into the cache from which myst-nb takes outputs. So a
+plain `jupyter-book build .` takes seconds and shows what was tested, and only a
+chapter whose code cells were edited is executed.
+
+The key of that cache is the code cells and the kernel's name. A change in the library
+does not alter it: that stored outputs are still true is for the tests to say.
+"""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from jupyter_cache import get_cache
+from jupyter_cache.base import CacheBundleIn, JupyterCacheAbstract
+from kernel_environment import apply
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.util.logging import getLogger
+
+LOGGER = getLogger(__name__)
+
+
+def store(cache: JupyterCacheAbstract, notebook: Path) -> bool:
+    """Put one executed notebook into the cache.
+
+    Args:
+        cache: The execution cache.
+        notebook: Path of an `.ipynb`.
+
+    Returns:
+        Whether it was stored: not if it was never executed, or holds a failed cell.
+    """
+    content = nbformat.read(notebook, as_version=4)
+    code = [cell for cell in content.cells if cell.cell_type == "code"]
+    if any(cell.execution_count is None for cell in code):
+        return False
+    cache.cache_notebook_bundle(
+        CacheBundleIn(content, str(notebook), data={"execution_seconds": 0.0}),
+        check_validity=False,
+        overwrite=True,
+    )
+    return True
+
+
+def fill_cache(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
+    """Before pages are read: store the notebook beside each of them."""
+    if app.config["nb_execution_mode"] != "cache":
+        return
+    apply(os.environ)  # for a chapter that has to be executed after all
+    cache = get_cache(app.env.mystnb_config.execution_cache_path)
+    for docname in docnames:
+        notebook = Path(env.doc2path(docname)).with_suffix(".ipynb")
+        if notebook.exists() and not store(cache, notebook):
+            LOGGER.info("[stored_outputs] %s has not been executed", notebook.name)
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Fill the cache early in the build."""
+    app.connect("env-before-read-docs", fill_cache)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

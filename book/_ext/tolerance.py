@@ -1,0 +1,183 @@
+"""Are two outputs of a cell the same, but for rounding?
+
+A stored `1.332973` may come out as `1.3329729` on another processor, and a picture with
+a pixel shaded otherwise. Comparing character by character would fail there and teach
+people to look away. Comparing nothing would let a wrong result through. So:
+
+- words, integers, shapes and the number of outputs are equal;
+- floats agree to a relative 1e-4, or to one unit in the last place that is printed;
+- a cell that trains may widen this in its metadata (`nbval: {rtol: 0.01}`), to 5e-2 at
+  most;
+- pictures have the same size, and at most one pixel in a thousand is far from the
+  stored one.
+"""
+
+import base64
+import io
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+RTOL = 1e-4
+WIDEST = 5e-2
+# A pixel is far when a channel differs by more than a quarter of its range: that is a
+# line which moved, not one which was shaded otherwise.
+FAR = 64
+FAR_SHARE = 1e-3
+
+NUMBER = re.compile(
+    r"(?<![\w.])[+\-\u2212]?"
+    r"(?:\d{1,3}(?:,\d{3})+\.\d*|\d+\.\d*|\.\d+|\d+)"
+    r"(?:[eE][+\-]?\d+)?(?!\w)"
+)
+
+
+def rtol_of(metadata: Mapping[str, Any]) -> float:
+    """Read how far the floats of a cell may be off.
+
+    Args:
+        metadata: The cell's metadata, `nbval: {rtol: ...}`.
+
+    Raises:
+        ValueError: If it asks for less than the usual care allows.
+    """
+    rtol = float((metadata.get("nbval") or {}).get("rtol", RTOL))
+    if not 0 <= rtol <= WIDEST:
+        raise ValueError(
+            f"a cell may widen its tolerance to {WIDEST} at most: got rtol={rtol}. "
+            "Print something that is stable: a rounded figure, or a comparison."
+        )
+    return rtol
+
+
+def is_float(number: str) -> bool:
+    """Say whether a printed number has a point or an exponent."""
+    return bool(re.search(r"[.eE]", number))
+
+
+def last_place(number: str) -> float:
+    """Give the value of one unit in the last printed place.
+
+    NumPy prints `1.` for a 1 with all its digits, so there a unit says nothing: 0.
+    """
+    mantissa, _, exponent = number.lower().partition("e")
+    decimals = len(mantissa.partition(".")[2])
+    if not decimals and not exponent:
+        return 0.0
+    return 10.0 ** (int(exponent or 0) - decimals)
+
+
+def value(number: str) -> float:
+    """Read a printed number, thousands separated or not."""
+    return float(number.replace(",", "").replace("\u2212", "-"))
+
+
+def numbers_agree(stored: str, new: str, rtol: float) -> bool:
+    """Compare two printed numbers.
+
+    Args:
+        stored: As the notebook has it.
+        new: As the code gave it now.
+        rtol: How far floats may be off, relative to the stored one.
+    """
+    if stored == new:
+        return True
+    if not is_float(stored) and not is_float(new):
+        return False
+    # Printers drop final zeros (0.5 for 0.5000): the longer one says what was shown.
+    place = min(last_place(stored), last_place(new))
+    a, b = value(stored), value(new)
+    return abs(a - b) <= max(rtol * abs(a), 1.0000001 * place)
+
+
+def shape_of_text(text: str) -> str:
+    """Replace each number by a sign, and drop the spaces that only align.
+
+    A number printed with one digit more or less moves the columns of a table and
+    lengthens the rule under it; neither is a difference.
+    """
+    text = NUMBER.sub("#", text)
+    text = re.sub(r"([-=\u2500])\1+", r"\1", text)
+    text = re.sub(r"\s*([^\w\s])\s*", r"\1", text)
+    return " ".join(text.split())
+
+
+def text_differs(stored: str, new: str, rtol: float) -> str | None:
+    """Compare two printed texts.
+
+    Returns:
+        What differs, in words, or None.
+    """
+    if stored == new:
+        return None
+    if shape_of_text(stored) != shape_of_text(new):
+        return "the words differ"
+    for a, b in zip(NUMBER.findall(stored), NUMBER.findall(new), strict=True):
+        if not numbers_agree(a, b, rtol):
+            kind = "float" if is_float(a) or is_float(b) else "integer"
+            return f"the {kind} {a} became {b} (tolerance {rtol:g})"
+    return None
+
+
+def image_differs(stored: bytes, new: bytes) -> str | None:
+    """Compare two pictures.
+
+    Returns:
+        What differs, in words, or None.
+    """
+    if stored == new:
+        return None
+    a, b = (
+        np.asarray(Image.open(io.BytesIO(data)).convert("RGBA"), dtype=np.int16)
+        for data in (stored, new)
+    )
+    if a.shape != b.shape:
+        return f"the picture's size {a.shape[1::-1]} became {b.shape[1::-1]}"
+    share = float((np.abs(a - b).max(axis=-1) > FAR).mean())
+    if share > FAR_SHARE:
+        return f"{share:.2%} of the picture's pixels are far from the stored ones"
+    return None
+
+
+def flatten(outputs: list[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """List what is compared of a cell's outputs, as (kind, content)."""
+    parts: list[tuple[str, str]] = []
+    for output in outputs:
+        if output["output_type"] == "stream":
+            parts.append((output["name"], "".join(output["text"])))
+        elif output["output_type"] == "error":
+            parts.append(("error", f"{output['ename']}: {output['evalue']}"))
+        else:
+            data = output["data"]
+            parts += [(kind, "".join(data[kind])) for kind in sorted(data)]
+    return parts
+
+
+def outputs_differ(
+    stored: list[Mapping[str, Any]], new: list[Mapping[str, Any]], rtol: float = RTOL
+) -> str | None:
+    """Compare all outputs of a cell.
+
+    Args:
+        stored: The notebook's outputs.
+        new: What the code gave now.
+        rtol: How far floats may be off.
+
+    Returns:
+        What differs first, in words, or None.
+    """
+    before, after = flatten(stored), flatten(new)
+    if [kind for kind, _ in before] != [kind for kind, _ in after]:
+        kinds = ([kind for kind, _ in parts] for parts in (before, after))
+        return "the outputs {} became {}".format(*kinds)
+    for (kind, a), (_, b) in zip(before, after, strict=True):
+        if kind.startswith("image/") and "svg" not in kind:
+            found = image_differs(base64.b64decode(a), base64.b64decode(b))
+        else:
+            found = text_differs(a, b, rtol)
+        if found:
+            return f"{kind}: {found}"
+    return None
