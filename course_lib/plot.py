@@ -13,6 +13,7 @@ from typing import Any
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
+from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 
@@ -52,7 +53,7 @@ def use_style() -> None:
             "axes.titlesize": 12,
             "axes.spines.top": False,
             "axes.spines.right": False,
-            "axes.prop_cycle": mpl.cycler(
+            "axes.prop_cycle": cycler(
                 color=[
                     COLORS[c]
                     for c in ("blue", "vermillion", "green", "orange", "purple", "sky")
@@ -99,12 +100,14 @@ def _label(
     if keys is None:
         ax.set(xticks=[], xlabel="keys")
     else:
-        long = sum(len(str(key)) for key in keys) > 30
+        room = ax.get_window_extent().width / ax.figure.dpi / len(keys)  # inches
+        long = max(len(str(key)) for key in keys) * 0.11 > room
         ax.set_xticks(
             range(len(keys)),
             keys,
             rotation=60 if long else 0,
             ha="left" if long else "center",
+            rotation_mode="anchor",
         )
     if queries is None:
         ax.set(yticks=[], ylabel="queries")

@@ -84,7 +84,7 @@ def nadaraya_watson(
     Raises:
         ValueError: Shapes, kinds or dtypes do not fit, or the bandwidth is not positive.
     """
-    check_tensors(torch.Array, queries=queries, keys=keys, values=values)
+    check_tensors(jax.Array, queries=queries, keys=keys, values=values)
     check_kernel(queries.shape, keys.shape, values.shape, mask)
     check_bandwidth(bandwidth, keys.shape[-1])
     steps = (queries[..., :, None, :] - keys[..., None, :, :]) / bandwidth  # *B T S F
