@@ -6,6 +6,8 @@ NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(firstword $(foreach p,python3 python3.13 python3.12 python3.11,\
 	$(shell $(p) -c '$(NEW_ENOUGH)' 2>/dev/null && echo $(p))) python3)
 
+# CONSTRAINTS=/dev/null takes the newest versions instead of the pinned ones.
+CONSTRAINTS ?= constraints.txt
 VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
@@ -84,7 +86,7 @@ clean: ## Remove what was built; the next command sets everything up again
 
 # Redone when what is wanted changes, else never. The stamp comes last: a set-up that was
 # interrupted starts again.
-$(INSTALLED): pyproject.toml constraints.txt
+$(INSTALLED): pyproject.toml $(CONSTRAINTS)
 	@$(PYTHON) -c '$(NEW_ENOUGH)' || { \
 		echo "The course needs Python 3.11 or newer; \`$(PYTHON)\` is not."; \
 		echo "Install one, or name the one you have: make PYTHON=/path/to/python3.12 $(MAKECMDGOALS)"; \
@@ -93,6 +95,6 @@ $(INSTALLED): pyproject.toml constraints.txt
 		echo "This Python cannot make virtual environments. On Debian and Ubuntu: apt install python3-venv"; \
 		exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	@echo "Installing the pinned versions. The first time takes some minutes."
-	$(BIN)/python -m pip install -qq --no-input -c constraints.txt -e '.[all]'
+	@echo "Installing what the course needs. The first time takes some minutes."
+	$(BIN)/python -m pip install -qq --no-input -c $(CONSTRAINTS) -e '.[all]'
 	@touch $@
