@@ -25,7 +25,7 @@ from sphinx.application import Sphinx
 PACKAGE = "course_lib"
 WINGS = ("torch", "nnx")
 MARKER = "{api-modules}"
-SECTION = re.compile(r"^(?:Args|Returns|Raises|Yields|Attributes):$", re.MULTILINE)
+SECTIONS = {"Args:", "Attributes:", "Raises:", "Returns:", "Yields:"}
 ARXIV = re.compile(r"\barXiv:(\d{4}\.\d{4,5})")
 
 
@@ -108,27 +108,32 @@ def process_signature(
     return None
 
 
-def mark_equations(text: str) -> str:
+def escape(line: str) -> str:
+    """Keep bars and stars in a sentence from being read as markup."""
+    return re.sub(r"(`[^`]*`)|[|*]", lambda m: m[1] or f"\\{m[0]}", line)
+
+
+def mark_equations(lines: list[str]) -> list[str]:
     """Turn each indented block into a literal one, so that it is set as written."""
     marked: list[str] = []
     inside = False
-    for line in text.split("\n"):
+    for line in lines:
         indented = line.startswith("    ")
         if indented and not inside:
-            marked += ["::", ""]
+            marked += [".. code-block:: text", ""]
         inside = indented or (inside and not line)
-        marked.append(line)
-    return "\n".join(marked)
+        marked.append(line if inside else escape(line))
+    return marked
 
 
 def process_docstring(
     _app: Sphinx, _what: str, _name: str, _obj: Any, _options: Any, lines: list[str]
 ) -> None:
-    """For autodoc: equations as written, arXiv numbers as links."""
-    text = ARXIV.sub(r"`arXiv:\1 <https://arxiv.org/abs/\1>`__", "\n".join(lines))
-    section = SECTION.search(text)
-    end = section.start() if section else len(text)
-    lines[:] = (mark_equations(text[:end]) + text[end:]).split("\n")
+    """For autodoc: equations as written, sentences as meant, arXiv numbers as links."""
+    first = next((i for i, line in enumerate(lines) if line in SECTIONS), len(lines))
+    text = mark_equations(lines[:first]) + [escape(line) for line in lines[first:]]
+    link = r"`arXiv:\1 <https://arxiv.org/abs/\1>`__"
+    lines[:] = [ARXIV.sub(link, line) for line in text]
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -11,7 +11,6 @@ in Colab. Its address comes from `_config.yml`, so that a fork edits one line.
 """
 
 import hashlib
-import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -109,14 +108,8 @@ def read_cells(text: str) -> NotebookNode:
         seen[digest] = seen.get(digest, 0) + 1
         cell["id"] = digest if seen[digest] == 1 else f"{digest}-{seen[digest]}"
         cells.append(cell)
-    return nbformat.from_dict(
-        {
-            "nbformat": 4,
-            "nbformat_minor": 5,
-            "metadata": json.loads(json.dumps(METADATA)),
-            "cells": cells,
-        }
-    )
+    metadata = nbformat.from_dict(METADATA)
+    return NotebookNode(nbformat=4, nbformat_minor=5, metadata=metadata, cells=cells)
 
 
 def serialize(notebook: NotebookNode) -> str:

@@ -19,7 +19,6 @@ from jupyter_cache import get_cache
 from jupyter_cache.base import CacheBundleIn, JupyterCacheAbstract
 from kernel_environment import apply
 from sphinx.application import Sphinx
-from sphinx.environment import BuildEnvironment
 from sphinx.util.logging import getLogger
 
 LOGGER = getLogger(__name__)
@@ -47,12 +46,12 @@ def store(cache: JupyterCacheAbstract, notebook: Path) -> bool:
     return True
 
 
-def fill_cache(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
+def fill_cache(app: Sphinx, env: Any, docnames: list[str]) -> None:
     """Before pages are read: store the notebook beside each of them."""
     if app.config["nb_execution_mode"] != "cache":
         return
     apply(os.environ)  # for a chapter that has to be executed after all
-    cache = get_cache(app.env.mystnb_config.execution_cache_path)
+    cache = get_cache(env.mystnb_config.execution_cache_path)
     for docname in docnames:
         notebook = Path(env.doc2path(docname)).with_suffix(".ipynb")
         if notebook.exists() and not store(cache, notebook):
