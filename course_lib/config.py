@@ -1,0 +1,123 @@
+"""What a model or a training run is made with: frozen, named, checked when made.
+
+A configuration holds plain numbers and knows no framework, so both wings take the same
+one, and it can be written beside the weights that it belongs to.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from course_lib.shapes import check_choice, check_rate, check_size
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainConfig:
+    """How a model is trained, the same in both wings.
+
+    The optimizer is AdamW (Loshchilov and Hutter 2019, arXiv:1711.05101). Weight decay
+    pulls on arrays with two axes or more (matrices, embeddings, filters) and leaves
+    vectors (biases, norms) alone.
+
+    Args:
+        steps: Updates of the weights.
+        learning_rate: The largest rate that the schedule reaches.
+        schedule: "constant", "cosine" or "inverse_sqrt"; see `course_lib.schedules`.
+        warmup: Updates over which the rate first rises from 0, in a straight line.
+        floor: Where the cosine ends, as a share of `learning_rate`.
+        betas: How much of AdamW's two running means, of the gradient and of its square,
+            each step keeps.
+        eps: What AdamW adds to the root of the second mean.
+        weight_decay: Share of each decayed weight that a step takes away, times the rate.
+        clip: Longest gradient allowed, all parameters taken as one vector; a longer one
+            is shortened to this. None lets all pass.
+        accumulate: Equal parts that each batch is gone through in. More parts need less
+            memory and change nothing else.
+        precision: "float32" (each parameter's own dtype) or "bfloat16" (linear maps and
+            convolutions are multiplied in 16 bits; weights, norms, optimizer stay).
+        seed: Where the random numbers of dropout start.
+        evaluate_every: Steps between evaluations; None means only after the last step.
+        patience: Evaluations in a row without a new best before training stops early,
+            and the best weights are put back; None means never.
+        checkpoint_every: Steps between checkpoints; None means only after the last step.
+        chunk: Steps between two looks at the losses. NNX does them in one compiled call.
+
+    Raises:
+        ValueError: A number is out of its range, or a name is not on its list.
+    """
+
+    steps: int = 1000
+    learning_rate: float = 1e-3
+    schedule: str = "constant"
+    warmup: int = 0
+    floor: float = 0.0
+    betas: tuple[float, float] = (0.9, 0.999)
+    eps: float = 1e-8
+    weight_decay: float = 0.01
+    clip: float | None = 1.0
+    accumulate: int = 1
+    precision: str = "float32"
+    seed: int = 0
+    evaluate_every: int | None = None
+    patience: int | None = None
+    checkpoint_every: int | None = None
+    chunk: int = 8
+
+    def __post_init__(self):
+        for name in ("steps", "accumulate", "chunk"):
+            check_size(name, getattr(self, name))
+        for name in ("evaluate_every", "patience", "checkpoint_every"):
+            if getattr(self, name) is not None:
+                check_size(name, getattr(self, name))
+        for name in ("warmup", "seed"):
+            check_whole(name, getattr(self, name))
+        for name in ("learning_rate", "eps"):
+            check_positive(name, getattr(self, name))
+        if self.clip is not None:
+            check_positive("clip", self.clip)
+        check_choice("schedule", self.schedule, ("constant", "cosine", "inverse_sqrt"))
+        check_choice("precision", self.precision, ("float32", "bfloat16"))
+        if len(self.betas) != 2:
+            raise ValueError(f"betas must be two numbers: got {self.betas!r}.")
+        for name, beta in zip(("betas[0]", "betas[1]"), self.betas, strict=True):
+            check_rate(name, beta)
+        if not 0 <= self.floor <= 1:
+            raise ValueError(
+                f"floor must be a share of learning_rate, from 0 to 1: got {self.floor}."
+            )
+        if not 0 <= self.weight_decay < math.inf:
+            raise ValueError(
+                f"weight_decay must be 0 or positive, and finite: got {self.weight_decay}."
+            )
+        if self.schedule == "inverse_sqrt" and self.warmup == 0:
+            raise ValueError(
+                "schedule='inverse_sqrt' must have a warmup of at least 1 step: got "
+                "warmup=0. Vaswani et al. took 4000."
+            )
+        if self.schedule == "cosine" and self.warmup >= self.steps:
+            raise ValueError(
+                "warmup must end before the last step, or the cosine never starts: got "
+                f"warmup={self.warmup}, steps={self.steps}."
+            )
+
+
+def check_whole(name: str, number: Any) -> None:
+    """Refuse what is not a whole number of at least 0.
+
+    Raises:
+        ValueError: With the number's name and what came.
+    """
+    if isinstance(number, bool) or not isinstance(number, int) or number < 0:
+        raise ValueError(
+            f"{name} must be a whole number of at least 0: got {number!r}."
+        )
+
+
+def check_positive(name: str, number: float) -> None:
+    """Refuse what is not positive and finite.
+
+    Raises:
+        ValueError: With the number's name and what came.
+    """
+    if not 0 < number < math.inf:
+        raise ValueError(f"{name} must be positive and finite: got {number}.")
