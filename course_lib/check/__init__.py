@@ -1,0 +1,42 @@
+"""Homework: a reader's own function or class, marked against the oracle.
+
+    from course_lib.check import check
+    check(my_attention, "attention", wing="torch")
+
+The report says whether the answer is right; if not, in which case it fails and which
+slip would give exactly these numbers. It is true when the answer passed, so a grading
+script writes `assert check(...)`.
+
+An exercise is a few cases, the oracle's answer, and the slips worth naming, each one
+the same equation with one mistake in it. They stand in this package, one file a topic.
+"""
+
+from course_lib.check import attention, kernels, multihead
+from course_lib.check.marking import Exercise, Report, mark
+
+EXERCISES: dict[str, Exercise] = {
+    **attention.EXERCISES,
+    **kernels.EXERCISES,
+    **multihead.EXERCISES,
+}
+
+
+def check(answer, exercise: str, *, wing: str) -> Report:
+    """Mark an answer to an exercise, and name the likely slip.
+
+    Args:
+        answer: The reader's function, or class if the exercise asks for one.
+        exercise: The exercise's name, as the chapter gives it.
+        wing: "torch" or "nnx": which kind of tensor the answer takes and returns.
+
+    Returns:
+        A report that prints as one sentence or two, and is true if the answer passed.
+
+    Raises:
+        ValueError: No exercise or wing of that name, or the answer can't be called. A
+            wrong answer raises nothing, nor does one that raises errors of its own.
+    """
+    return mark(answer, exercise, EXERCISES, wing)
+
+
+__all__ = ["EXERCISES", "Exercise", "Report", "check"]
