@@ -6,9 +6,14 @@ one, and it can be written beside the weights that it belongs to.
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
-from course_lib.shapes import check_choice, check_rate, check_size
+from course_lib.shapes import (
+    check_choice,
+    check_positive,
+    check_rate,
+    check_size,
+    check_whole,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +33,7 @@ class TrainConfig:
         betas: How much of AdamW's two running means, of the gradient and of its square,
             each step keeps.
         eps: What AdamW adds to the root of the second mean.
-        weight_decay: Share of each decayed weight that a step takes away, times the rate.
+        weight_decay: Share of a decayed weight that a step takes away, times the rate.
         clip: Longest gradient allowed, all parameters taken as one vector; a longer one
             is shortened to this. None lets all pass.
         accumulate: Equal parts that each batch is gone through in. More parts need less
@@ -36,11 +41,12 @@ class TrainConfig:
         precision: "float32" (each parameter's own dtype) or "bfloat16" (linear maps and
             convolutions are multiplied in 16 bits; weights, norms, optimizer stay).
         seed: Where the random numbers of dropout start.
-        evaluate_every: Steps between evaluations; None means only after the last step.
+        evaluate_every: Steps between evaluations; None means only at the end.
         patience: Evaluations in a row without a new best before training stops early,
             and the best weights are put back; None means never.
-        checkpoint_every: Steps between checkpoints; None means only after the last step.
-        chunk: Steps between two looks at the losses. NNX does them in one compiled call.
+        checkpoint_every: Steps between checkpoints; None means only at the end.
+        chunk: Steps between two looks at the losses; NNX does them in one compiled
+            call.
 
     Raises:
         ValueError: A number is out of its range, or a name is not on its list.
@@ -83,11 +89,18 @@ class TrainConfig:
             check_rate(name, beta)
         if not 0 <= self.floor <= 1:
             raise ValueError(
-                f"floor must be a share of learning_rate, from 0 to 1: got {self.floor}."
+                "floor must be a share of learning_rate, from 0 to 1: got "
+                f"{self.floor}."
             )
         if not 0 <= self.weight_decay < math.inf:
             raise ValueError(
-                f"weight_decay must be 0 or positive, and finite: got {self.weight_decay}."
+                "weight_decay must be 0 or positive, and finite: got "
+                f"{self.weight_decay}."
+            )
+        if self.patience is not None and self.evaluate_every is None:
+            raise ValueError(
+                "patience counts evaluations, so it needs evaluate_every: got "
+                f"patience={self.patience}, evaluate_every=None."
             )
         if self.schedule == "inverse_sqrt" and self.warmup == 0:
             raise ValueError(
@@ -99,25 +112,3 @@ class TrainConfig:
                 "warmup must end before the last step, or the cosine never starts: got "
                 f"warmup={self.warmup}, steps={self.steps}."
             )
-
-
-def check_whole(name: str, number: Any) -> None:
-    """Refuse what is not a whole number of at least 0.
-
-    Raises:
-        ValueError: With the number's name and what came.
-    """
-    if isinstance(number, bool) or not isinstance(number, int) or number < 0:
-        raise ValueError(
-            f"{name} must be a whole number of at least 0: got {number!r}."
-        )
-
-
-def check_positive(name: str, number: float) -> None:
-    """Refuse what is not positive and finite.
-
-    Raises:
-        ValueError: With the number's name and what came.
-    """
-    if not 0 < number < math.inf:
-        raise ValueError(f"{name} must be positive and finite: got {number}.")

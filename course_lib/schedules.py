@@ -1,8 +1,8 @@
 r"""The learning rate as a function of the step, in plain numbers.
 
 A schedule knows no framework: the wings ask it for the rate of each step and hand that
-number to their optimizer, so both train at exactly the same rates. `step` counts from 0;
-the update it makes is number t = step + 1, which is what the equations count.
+number to their optimizer, so both train at exactly the same rates. `step` counts from
+0; the update it makes is number t = step + 1, which is what the equations count.
 """
 
 import math

@@ -160,6 +160,28 @@ def check_size(name: str, size: int) -> None:
         raise ValueError(f"{name} must be a whole number of at least 1: got {size!r}.")
 
 
+def check_whole(name: str, number: Any) -> None:
+    """Refuse what is not a whole number of at least 0.
+
+    Raises:
+        ValueError: With the number's name and what came.
+    """
+    if isinstance(number, bool) or not isinstance(number, int) or number < 0:
+        raise ValueError(
+            f"{name} must be a whole number of at least 0: got {number!r}."
+        )
+
+
+def check_positive(name: str, number: float) -> None:
+    """Refuse what is not positive and finite.
+
+    Raises:
+        ValueError: With the number's name and what came.
+    """
+    if not 0 < number < math.inf:
+        raise ValueError(f"{name} must be positive and finite: got {number}.")
+
+
 def check_rate(name: str, rate: float) -> None:
     """Refuse a dropout rate outside [0, 1).
 
