@@ -1,0 +1,73 @@
+"""Kernel regression, one query and one key at a time."""
+
+import math
+
+import numpy as np
+
+
+def kernel(u: float, name: str) -> float:
+    """A kernel's height at distance `u` in bandwidths, 1 at its center.
+
+    Nadaraya 1964, doi:10.1137/1109020; Epanechnikov 1969, doi:10.1137/1114019.
+    """
+    if name == "gaussian":
+        return math.exp(-(u**2) / 2)
+    if name == "epanechnikov":
+        return max(0.0, 1 - u**2)
+    if name == "boxcar":
+        return float(abs(u) <= 1)
+    raise ValueError(f"kernel must be gaussian, epanechnikov or boxcar: got {name!r}.")
+
+
+def nadaraya_watson(
+    queries: np.ndarray,
+    keys: np.ndarray,
+    values: np.ndarray,
+    bandwidth: float | np.ndarray,
+    name: str = "gaussian",
+    mask: np.ndarray | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Kernel regression, one query and one key at a time.
+
+    Nadaraya 1964, doi:10.1137/1109020.
+
+    Args:
+        queries: Points asked about, `T F`.
+        keys: Points that are known, `S F`.
+        values: What is known there, `S Dv`.
+        bandwidth: One number, or one for each feature.
+        name: The kernel.
+        mask: True where a query may use a key, `T S`.
+
+    Returns:
+        Predictions `T Dv` and weights `T S`; both 0 where no key is in reach.
+    """
+    queries, keys, values = (
+        np.asarray(x, dtype=np.float64) for x in (queries, keys, values)
+    )
+    weights = np.zeros((len(queries), len(keys)))
+    for i, j in np.ndindex(weights.shape):
+        if mask is None or np.broadcast_to(mask, weights.shape)[i, j]:
+            u = math.sqrt(np.sum(((queries[i] - keys[j]) / bandwidth) ** 2))
+            weights[i, j] = kernel(u, name)
+    for row in weights:
+        if row.sum() > 0:
+            row /= row.sum()
+    return weights @ values, weights
+
+
+def leave_one_out(
+    keys: np.ndarray,
+    values: np.ndarray,
+    bandwidth: float | np.ndarray,
+    name: str = "gaussian",
+) -> float:
+    """Mean squared error when each point is left out and predicted from the rest."""
+    errors = []
+    for i in range(len(keys)):
+        rest = np.arange(len(keys)) != i
+        predicted, _ = nadaraya_watson(
+            keys[i : i + 1], keys[rest], values[rest], bandwidth, name
+        )
+        errors.append((predicted[0] - values[i]) ** 2)
+    return float(np.mean(errors))
