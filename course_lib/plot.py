@@ -40,8 +40,8 @@ _MASK = ListedColormap(["#F4F4F4", "#6A51A3"])
 def use_style() -> None:
     """Set matplotlib's defaults for the course: once, at the top of a chapter.
 
-    Figures are made for a column of 700 pixels and stay legible on a phone; their ground
-    is white, which reads on a light page and on a dark one.
+    Figures are made for a column of 700 pixels and stay legible on a phone; their
+    ground is white, which reads on a light page and on a dark one.
     """
     mpl.rcParams.update(
         {
@@ -283,7 +283,8 @@ def curve(ax: Axes, x: Any, y: Any, label: str, *, color: str | None = None) -> 
         x: Horizontal values.
         y: Vertical values, of either wing.
         label: The line's name.
-        color: None takes the next of the style's colors; `TORCH` and `NNX` are the wings'.
+        color: None takes the next of the style's colors; `TORCH` and `NNX` are the
+            wings'.
     """
     x, y = to_numpy(x), to_numpy(y)
     (line,) = ax.plot(x, y, color=color)

@@ -1,8 +1,9 @@
 """Every rule about shapes and kinds of input, written once for both wings.
 
 The functions look at `.shape` and `.dtype` and at nothing else, so they know no
-framework: a torch tensor, a JAX array (traced or not) and a NumPy array all pass through
-the same lines and get the same words. An error says the rule, what came, and the way out.
+framework: a torch tensor, a JAX array (traced or not) and a NumPy array all pass
+through the same lines and get the same words. An error says the rule, what came, and
+the way out.
 """
 
 import math
@@ -12,6 +13,8 @@ Shape = tuple[int, ...]
 
 
 def _name(kind: type) -> str:
+    if kind.__qualname__.endswith(("Array", "ArrayImpl")):
+        return "jax.Array"
     return f"{kind.__module__.split('.')[0]}.{kind.__qualname__}"
 
 
@@ -34,10 +37,11 @@ def check_tensors(kind: type, **tensors: Any) -> None:
                 f"Convert it with {way_out}({name})."
             )
         if "float" not in str(x.dtype):
+            cast = "float()" if kind.__name__ == "Tensor" else "astype(float)"
             raise ValueError(
                 f"{name} must hold floating-point numbers: got dtype {x.dtype}. "
                 "Token ids go through an embedding first; other numbers are converted "
-                f"with {name}.{'float()' if kind.__name__ == 'Tensor' else 'astype(float)'}."
+                f"with {name}.{cast}."
             )
     dtypes = {name: str(x.dtype) for name, x in given.items()}
     if len(set(dtypes.values())) > 1:
@@ -56,7 +60,8 @@ def check_mask(mask: Any, scores: Shape) -> None:
         scores: The shape that the mask must broadcast to, `*B T S`.
 
     Raises:
-        ValueError: The mask is not boolean, or an axis is neither 1 nor the scores' own.
+        ValueError: The mask is not boolean, or an axis is neither 1 nor the scores'
+            own.
     """
     if mask is None:
         return
@@ -89,7 +94,8 @@ def check_attention(q: Shape, k: Shape, v: Shape, mask: Any = None) -> None:
         mask: The mask itself, or None; see `check_mask`.
 
     Raises:
-        ValueError: Too few axes, an empty axis, or sizes that differ where they must not.
+        ValueError: Too few axes, an empty axis, or sizes that differ where they must
+            not.
     """
     q, k, v = tuple(q), tuple(k), tuple(v)
     for name, shape, letters in (("q", q, "T Dh"), ("k", k, "S Dh"), ("v", v, "S Dv")):
@@ -127,7 +133,8 @@ def check_heads(d_model: int, n_heads: int, n_kv_heads: int) -> None:
     Args:
         d_model: Model width.
         n_heads: Number of query heads.
-        n_kv_heads: Number of key and value heads; each serves an equal group of queries.
+        n_kv_heads: Number of key and value heads; each serves an equal group of
+            queries.
 
     Raises:
         ValueError: A number is not positive, or does not divide.
@@ -139,7 +146,8 @@ def check_heads(d_model: int, n_heads: int, n_kv_heads: int) -> None:
         nearest = nearest_divisor(d_model, n_heads)
         raise ValueError(
             f"n_heads must divide d_model: got d_model={d_model}, n_heads={n_heads} "
-            f"(remainder {d_model % n_heads}). The nearest that fits is n_heads={nearest}."
+            f"(remainder {d_model % n_heads}). The nearest that fits is "
+            f"n_heads={nearest}."
         )
     if n_heads % n_kv_heads:
         nearest = nearest_divisor(n_heads, n_kv_heads)
@@ -263,7 +271,8 @@ def check_kernel(queries: Shape, keys: Shape, values: Shape, mask: Any = None) -
 def check_bandwidth(bandwidth: Any, n_features: int) -> None:
     """Refuse a bandwidth that is not positive and finite, or is of the wrong size.
 
-    A bandwidth that a compiler traces has no value yet: of it, only the shape is checked.
+    A bandwidth that a compiler traces has no value yet: of it, only the shape is
+    checked.
 
     Args:
         bandwidth: One number, or one for each feature.
@@ -326,4 +335,32 @@ def check_weights(expected: dict[str, Shape], weights: dict[str, Any]) -> None:
             f"Not expected: {', '.join(extra) or 'none'}. "
             f"Other shape: {', '.join(differ) or 'none'}. "
             "Build the model with the configuration that the weights were made with."
+        )
+
+
+def check_logits(logits: Any, targets: Any, label_smoothing: float) -> None:
+    """Refuse scores of classes and targets that do not fit each other.
+
+    Args:
+        logits: Anything with `.shape` and `.dtype`, one row of scores for each target.
+        targets: The classes, whole numbers.
+        label_smoothing: Share of the target's weight that is spread over all classes.
+
+    Raises:
+        ValueError: Shapes differ, a kind of number is wrong, or the share is no share.
+    """
+    check_rate("label_smoothing", label_smoothing)
+    shape, wanted = tuple(logits.shape), tuple(targets.shape)
+    if len(shape) < 2 or shape[:-1] != wanted or shape[-1] == 0:
+        raise ValueError(
+            "each target needs its row of scores: logits must have the targets' axes and "
+            f"then one for the classes: got logits {shape} for targets {wanted}."
+        )
+    if "float" not in str(logits.dtype):
+        raise ValueError(
+            f"logits must hold floating-point numbers: got dtype {logits.dtype}."
+        )
+    if "int" not in str(targets.dtype):
+        raise ValueError(
+            f"targets must be the classes' whole numbers: got dtype {targets.dtype}."
         )

@@ -1,4 +1,4 @@
-"""Multi-head attention: against the oracle, the built-ins, its invariants and refusals."""
+"""Multi-head attention: against the oracle, the built-ins, and its invariants."""
 
 import numpy as np
 import pytest

@@ -34,7 +34,7 @@ class Torch(Wing):
         return x.detach().cpu().numpy()
 
     def make(self, piece: type, *args, seed: int = 0, **kwargs):
-        """A module of this wing in evaluation mode, its parameters drawn from `seed`."""
+        """A module of this wing in evaluation mode, drawn from `seed`."""
         import torch
 
         torch.manual_seed(seed)
@@ -72,7 +72,7 @@ class NNX(Wing):
         return np.asarray(x)
 
     def make(self, piece: type, *args, seed: int = 0, **kwargs):
-        """A module of this wing in evaluation mode, its parameters drawn from `seed`."""
+        """A module of this wing in evaluation mode, drawn from `seed`."""
         from flax import nnx
 
         model = piece(*args, **kwargs, rngs=nnx.Rngs(seed))

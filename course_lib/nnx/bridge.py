@@ -1,8 +1,8 @@
 """Weights in and out of a model, as plain arrays (Flax NNX).
 
 The course's exchange format is a dictionary from a parameter's dotted path to a NumPy
-array in PyTorch's layout. Both wings name their parts alike, so weights read from one go
-straight into the other: a table of five rows turns the layouts into each other.
+array in PyTorch's layout. Both wings name their parts alike, so weights read from one
+go straight into the other: a table of five rows turns the layouts into each other.
 """
 
 import jax.numpy as jnp
@@ -57,8 +57,8 @@ def set_weights(model: nnx.Module, weights: dict[str, np.ndarray]) -> None:
             returns them.
 
     Raises:
-        ValueError: A path is missing or unknown, or a shape differs; all are listed, and
-            the model is left as it was.
+        ValueError: A path is missing or unknown, or a shape differs; all are listed,
+            and the model is left as it was.
     """
     parameters = _parameters(model)
     shapes = {
@@ -85,8 +85,8 @@ def from_builtin(layer: nnx.MultiHeadAttention) -> dict[str, np.ndarray]:
     """
     if not layer.in_features == layer.qkv_features == layer.out_features:
         raise ValueError(
-            "nnx.MultiHeadAttention must have in_features = qkv_features = out_features: "
-            f"got {layer.in_features}, {layer.qkv_features}, {layer.out_features}."
+            "nnx.MultiHeadAttention must have in_features = qkv_features = "
+            f"out_features: got {layer.in_features}, {layer.qkv_features}, {layer.out_features}."
         )
     if layer.query_ln is not None:
         raise ValueError(

@@ -1,7 +1,7 @@
 """The linear map that every piece is built from (Flax NNX).
 
-The frameworks start their linear layers differently. Both wings start them alike: weights
-uniform on ±sqrt(6 / (d_in + d_out)), biases 0.
+The frameworks start their linear layers differently. Both wings start them alike:
+weights uniform on ±sqrt(6 / (d_in + d_out)), biases 0.
 
 Glorot and Bengio 2010, eq. 16, proceedings.mlr.press/v9/glorot10a.
 """

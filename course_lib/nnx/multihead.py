@@ -3,9 +3,9 @@ r"""Multi-head attention (Flax NNX).
     MultiHead(X, C) = Concat(head_1, ..., head_H) W_O                    (eq. 1)
     head_h = Attention(X W_Q^h, C W_K^h, C W_V^h)
 
-Vaswani et al. 2017, section 3.2.2, arXiv:1706.03762. With fewer key and value heads than
-query heads it is grouped-query attention (Ainslie et al. 2023, arXiv:2305.13245), with
-one of them multi-query attention (Shazeer 2019, arXiv:1911.02150).
+Vaswani et al. 2017, section 3.2.2, arXiv:1706.03762. With fewer key and value heads
+than query heads it is grouped-query attention (Ainslie et al. 2023, arXiv:2305.13245),
+with one of them multi-query attention (Shazeer 2019, arXiv:1911.02150).
 
 A departure from the paper: projections carry a bias, as BERT's and GPT-2's do.
 """

@@ -1,7 +1,7 @@
 """The PyTorch wing: every piece of the course, one module each.
 
-The public names of the modules are here too: `course_lib.torch.attention` is the function
-(its module is imported with `from course_lib.torch.attention import ...`).
+The public names of the modules are here too: `course_lib.torch.attention` is the
+function (its module is imported with `from course_lib.torch.attention import ...`).
 """
 
 try:

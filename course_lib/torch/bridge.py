@@ -1,8 +1,9 @@
 """Weights in and out of a model, as plain arrays (PyTorch).
 
 The course's exchange format is a dictionary from a parameter's dotted path to a NumPy
-array in PyTorch's layout. Both wings name their parts alike, so weights read from one go
-straight into the other: here nothing changes, in the NNX wing a table of five rows does.
+array in PyTorch's layout. Both wings name their parts alike, so weights read from one
+go straight into the other: here nothing changes, in the NNX wing a table of five rows
+does.
 """
 
 import numpy as np
@@ -36,8 +37,8 @@ def set_weights(model: nn.Module, weights: dict[str, np.ndarray]) -> None:
             returns them.
 
     Raises:
-        ValueError: A path is missing or unknown, or a shape differs; all are listed, and
-            the model is left as it was.
+        ValueError: A path is missing or unknown, or a shape differs; all are listed,
+            and the model is left as it was.
     """
     parameters = dict(model.named_parameters())
     check_weights({name: tuple(p.shape) for name, p in parameters.items()}, weights)

@@ -1,0 +1,126 @@
+"""Weights in and out: PyTorch's layout everywhere, nothing lost, everything listed."""
+
+import numpy as np
+import pytest
+from wings import assert_close
+
+
+def make(wing, seed=0):
+    return wing.make(wing.lib.MultiHeadAttention, 14, 7, n_kv_heads=1, seed=seed)
+
+
+def test_what_goes_in_comes_out(wing, rng):
+    model = make(wing)
+    weights = {
+        name: rng.standard_normal(w.shape).astype("float32")
+        for name, w in wing.lib.get_weights(model).items()
+    }
+    wing.lib.set_weights(model, weights)
+    out = wing.lib.get_weights(model)
+    assert list(out) == list(wing.lib.get_weights(make(wing)))
+    for name, w in weights.items():
+        np.testing.assert_array_equal(out[name], w)
+
+
+def test_weights_are_copies(wing):
+    model = make(wing)
+    weights = wing.lib.get_weights(model)
+    before = weights["q_proj.weight"].copy()
+    weights["q_proj.weight"][:] = 0
+    np.testing.assert_array_equal(wing.lib.get_weights(model)["q_proj.weight"], before)
+
+
+def test_both_wings_use_the_same_names_and_layout(both):
+    torch, nnx = (w.lib.get_weights(make(w)) for w in both)
+    assert {n: w.shape for n, w in torch.items()} == {
+        n: w.shape for n, w in nnx.items()
+    }
+    assert torch["k_proj.weight"].shape == (2, 14)  # out, in
+
+
+def test_weights_cross_both_ways(both, rng):
+    x = rng.standard_normal((2, 3, 14)).astype("float32")
+    for source, target in (both, both[::-1]):
+        a, b = make(source, seed=1), make(target, seed=2)
+        target.lib.set_weights(b, source.lib.get_weights(a))
+        expected = source.numpy(a(source.array(x)))
+        assert_close(target.numpy(b(target.array(x))), expected, "float32")
+
+
+def test_the_parameters_dtype_is_kept(wing):
+    model = make(wing)
+    wing.lib.set_weights(
+        model,
+        {n: w.astype("float64") for n, w in wing.lib.get_weights(model).items()},
+    )
+    for w in wing.lib.get_weights(model).values():
+        assert w.dtype == np.float32
+
+
+def test_everything_that_does_not_fit_is_listed_and_nothing_changed(wing):
+    model = make(wing)
+    before = wing.lib.get_weights(model)
+    weights = {name: w + 1 for name, w in before.items()}
+    del weights["q_proj.bias"]
+    weights["z_proj.weight"] = np.ones(3)
+    weights["o_proj.weight"] = np.ones((2, 3))
+    with pytest.raises(ValueError, match=r"Missing: q_proj\.bias") as error:
+        wing.lib.set_weights(model, weights)
+    assert "Not expected: z_proj.weight" in str(error.value)
+    assert "o_proj.weight (model (14, 14), given (2, 3))" in str(error.value)
+    for name, w in wing.lib.get_weights(model).items():
+        np.testing.assert_array_equal(w, before[name])
+
+
+@pytest.mark.parametrize("shape", ["linear", "conv1d", "conv2d", "norm", "embed"])
+def test_each_row_of_the_table_computes_the_same(both, rng, shape):
+    torch = pytest.importorskip("torch")
+    nnx = pytest.importorskip("flax.nnx")
+    rngs = nnx.Rngs(0)
+    x = rng.standard_normal((2, 3, 5, 7)).astype("float32")  # B C H W
+    # The input each layer reads, and how a channels-last answer is turned for PyTorch.
+    pairs = {
+        "linear": (torch.nn.Linear(7, 11), nnx.Linear(7, 11, rngs=rngs)),
+        "conv1d": (
+            torch.nn.Conv1d(5, 11, 3),
+            nnx.Conv(5, 11, (3,), padding="VALID", rngs=rngs),
+        ),
+        "conv2d": (
+            torch.nn.Conv2d(3, 11, (2, 3)),
+            nnx.Conv(3, 11, (2, 3), padding="VALID", rngs=rngs),
+        ),
+        "norm": (
+            torch.nn.LayerNorm(7, eps=1e-5),
+            nnx.LayerNorm(7, epsilon=1e-5, rngs=rngs),
+        ),
+        "embed": (torch.nn.Embedding(13, 7), nnx.Embed(13, 7, rngs=rngs)),
+    }
+    first, second = pairs[shape]
+    both[1].lib.set_weights(second, both[0].lib.get_weights(first))
+    if shape == "embed":
+        ids = np.array([[0, 12, 5]])
+        expected, got = first(both[0].array(ids)), second(both[1].array(ids))
+    elif shape == "conv1d":
+        expected = first(both[0].array(x[:, 0]))
+        got = second(both[1].array(x[:, 0].swapaxes(1, 2))).swapaxes(1, 2)
+    elif shape == "conv2d":
+        expected = first(both[0].array(x))
+        got = second(both[1].array(x.transpose(0, 2, 3, 1))).transpose(0, 3, 1, 2)
+    else:
+        expected, got = first(both[0].array(x)), second(both[1].array(x))
+    assert_close(both[1].numpy(got), both[0].numpy(expected), "float32")
+
+
+def test_a_builtin_that_ours_cannot_hold_is_refused(wing):
+    if wing.name == "torch":
+        import torch
+
+        layer = torch.nn.MultiheadAttention(14, 7, kdim=3, vdim=5)
+        message = "kdim = vdim = embed_dim"
+    else:
+        from flax import nnx
+
+        layer = nnx.MultiHeadAttention(7, 14, qkv_features=21, rngs=nnx.Rngs(0))
+        message = "qkv_features"
+    with pytest.raises(ValueError, match=message):
+        wing.lib.from_builtin(layer)

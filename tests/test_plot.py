@@ -1,0 +1,91 @@
+"""Pictures: what is drawn is what was given, and labels must fit."""
+
+import matplotlib as mpl
+
+mpl.use("agg")
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from course_lib import plot
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    with mpl.rc_context():
+        yield
+    plt.close("all")
+
+
+@pytest.fixture
+def weights(rng):
+    return rng.dirichlet(np.ones(5), size=3)
+
+
+def test_a_map_shows_queries_down_and_keys_across(weights):
+    ax = plot.attention_map(weights, "abc", "vwxyz")
+    (image,) = ax.images
+    np.testing.assert_array_equal(image.get_array(), weights)
+    assert [t.get_text() for t in ax.get_yticklabels()] == list("abc")
+    assert [t.get_text() for t in ax.get_xticklabels()] == list("vwxyz")
+
+
+def test_light_is_always_zero(weights):
+    assert plot.attention_map(weights).images[0].norm.vmin == 0
+    low, high = plot.attention_map(weights - 0.3, signed=True).images[0].get_clim()
+    assert low == -high
+
+
+def test_small_maps_carry_their_numbers(weights):
+    written = [t.get_text() for t in plot.attention_map(weights).texts]
+    assert written == [f"{w:.2f}" for w in weights.ravel()]
+    assert not plot.attention_map(np.ones((10, 10))).texts
+
+
+def test_arrays_of_either_wing_go_in(wing, weights):
+    ax = plot.attention_map(wing.array(weights))
+    np.testing.assert_array_equal(ax.images[0].get_array(), weights)
+    if wing.name == "torch":  # also with a gradient attached
+        plot.attention_map(wing.array(weights).requires_grad_())
+
+
+def test_heads_share_one_scale(rng):
+    maps = rng.dirichlet(np.ones(5), size=(6, 3))
+    axes = plot.heads(maps, "abc", "vwxyz")
+    assert len(axes) == 6
+    assert {ax.images[0].get_clim() for ax in axes} == {(0, maps.max())}
+
+
+def test_a_mask_is_filled_where_it_allows():
+    allowed = np.tri(4, dtype=bool)
+    image = plot.mask(allowed).images[0]
+    np.testing.assert_array_equal(image.get_array(), allowed)
+
+
+def test_a_floor_says_its_value():
+    _, ax = plt.subplots()
+    plot.curve(ax, np.arange(5), np.arange(5) / 4, "loss", color=plot.TORCH)
+    plot.floor(ax, 0.25, "entropy rate")
+    assert [t.get_text() for t in ax.texts] == ["loss", "entropy rate 0.25"]
+    assert list(ax.lines[1].get_ydata()) == [0.25, 0.25]
+
+
+def test_the_style_reads_on_dark_pages_and_on_phones():
+    plot.use_style()
+    assert mpl.rcParams["figure.facecolor"] == "white"
+    assert mpl.rcParams["font.size"] >= 12
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda w: plot.attention_map(w[None]), r"2 axes: got shape \(1, 3, 5\)"),
+        (lambda w: plot.heads(w), "3 axes"),
+        (lambda w: plot.attention_map(w, queries="ab"), "3 queries: got 2 labels"),
+        (lambda w: plot.mask(w > 0, keys="ab"), "5 keys: got 2 labels"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(weights, call, message):
+    with pytest.raises(ValueError, match=message):
+        call(weights)
