@@ -1,0 +1,163 @@
+"""Rounding is forgiven, and nothing else is."""
+
+import base64
+import io
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from PIL import Image
+from tolerance import image_differs, outputs_differ, rtol_of, text_differs
+
+
+def stream(text):
+    return [{"output_type": "stream", "name": "stdout", "text": text}]
+
+
+def differs(stored, new, rtol=1e-4):
+    return outputs_differ(stream(stored), stream(new), rtol)
+
+
+@pytest.mark.parametrize(
+    ("stored", "new"),
+    [
+        ("loss 1.332973", "loss 1.3329729"),
+        ("loss 1.332973", f"loss {1.332973 * (1 + 1e-5):.6f}"),
+        ("0.71", "0.72"),  # one unit in the last place that is printed
+        ("[0.1 -0.2]", "[ 0.1    -0.2000001]"),  # NumPy aligns by what is longest
+        ("array([1. , 0.5])", "array([0.99999994, 0.5       ])"),
+        ("1.5e-08", "1.6e-08"),
+        ("1,234.5", "1,234.6"),
+        ("a  b\n-- --\n1  0.5", "a  b   \n-- ------\n1  0.50001"),
+        ("-0.0000", "0.0000"),
+    ],
+)
+def test_rounding_passes(stored, new):
+    assert differs(stored, new) is None
+
+
+@pytest.mark.parametrize(
+    ("stored", "new", "why"),
+    [
+        ("loss 1.332973", f"loss {1.332973 * (1 + 1e-3):.6f}", "float"),
+        ("0.71", "0.73", "float"),
+        ("[1. 2.]", "[2. 2.]", "float"),
+        ("235 households", "236 households", "integer"),
+        ("torch.Size([2, 3])", "torch.Size([3, 2])", "integer"),
+        ("the wings agree: True", "the wings agree: False", "words"),
+        ("0.5 0.25", "0.5 0.25 0.125", "words"),  # one number more
+        ("0.5", "nan", "words"),
+        ("0.5", "inf", "words"),
+        ("0.5", "-0.5", "float"),
+        ("float32", "float64", "words"),
+        ("PyTorch wins", "PyTorchwins", "words"),
+        ("1.5e-08", "1.5e-05", "float"),
+    ],
+)
+def test_differences_fail(stored, new, why):
+    assert why in (differs(stored, new) or "no difference found")
+
+
+def test_the_message_says_what_became_what():
+    assert (
+        differs("n = 5", "n = 6") == "stdout: the integer 5 became 6 (tolerance 0.0001)"
+    )
+
+
+def test_a_cell_may_widen_floats_and_nothing_else():
+    assert differs("accuracy 0.9012", "accuracy 0.9312") is not None
+    assert differs("accuracy 0.9012", "accuracy 0.9312", rtol=0.05) is None
+    assert differs("99 right", "98 right", rtol=0.05) is not None
+
+
+@pytest.mark.parametrize("metadata", [{}, {"nbval": {}}, {"tags": ["torch"]}])
+def test_the_usual_tolerance(metadata):
+    assert rtol_of(metadata) == 1e-4
+
+
+@pytest.mark.parametrize("rtol", [0.01, 0.05, "1e-2"])
+def test_widening_is_read_from_the_cell(rtol):
+    assert rtol_of({"nbval": {"rtol": rtol}}) == float(rtol)
+
+
+@pytest.mark.parametrize("rtol", [0.051, 1, -1e-3])
+def test_widening_has_a_limit(rtol):
+    with pytest.raises(ValueError, match=r"may widen its tolerance to 0\.05 at most"):
+        rtol_of({"nbval": {"rtol": rtol}})
+
+
+def test_outputs_are_counted():
+    assert "became" in outputs_differ(stream("a"), [])
+    assert "became" in outputs_differ([], stream("a"))
+
+
+def test_kinds_of_output_are_compared():
+    html = [{"output_type": "display_data", "data": {"text/html": "<b>1</b>"}}]
+    other = [{"output_type": "display_data", "data": {"text/html": "<b>2</b>"}}]
+    assert outputs_differ(html, html) is None
+    assert "text/html: the integer 1 became 2" in outputs_differ(html, other)
+    assert "became" in outputs_differ(html, stream("<b>1</b>"))
+
+
+def test_errors_are_compared_by_name_and_words():
+    def error(name, words):
+        return [{"output_type": "error", "ename": name, "evalue": words}]
+
+    stored = error("ValueError", "n_heads must divide d_model")
+    assert outputs_differ(stored, error("ValueError", stored[0]["evalue"])) is None
+    assert outputs_differ(stored, error("TypeError", stored[0]["evalue"]))
+    assert outputs_differ(stored, error("ValueError", "other words"))
+
+
+def curve(factor=1.0, shift=0.0, width=7):
+    """Draw a curve, as a PNG."""
+    with mpl.rc_context({"figure.dpi": 144}):
+        figure = Figure(figsize=(width, 4))
+    axes = figure.subplots()
+    x = np.linspace(0, 1, 101)
+    axes.plot(x, factor * np.sin(5 * x) + shift)
+    axes.set(xlim=(0, 1), ylim=(-1.1, 1.1))
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png")
+    return buffer.getvalue()
+
+
+def test_the_same_picture_passes():
+    assert image_differs(curve(), curve()) is None
+
+
+def test_a_picture_shaded_otherwise_passes():
+    assert image_differs(curve(), curve(factor=1 + 1e-5)) is None
+    pixels = np.asarray(Image.open(io.BytesIO(curve())).convert("RGB")).astype(int)
+    pixels = np.clip(
+        pixels + np.random.default_rng(2).integers(-9, 9, pixels.shape), 0, 255
+    )
+    buffer = io.BytesIO()
+    Image.fromarray(pixels.astype(np.uint8)).save(buffer, format="png")
+    assert image_differs(curve(), buffer.getvalue()) is None
+
+
+@pytest.mark.parametrize(
+    "change", [{"factor": 1.01}, {"factor": 0.99}, {"shift": 0.01}]
+)
+def test_a_curve_that_is_off_by_one_percent_fails(change):
+    assert "pixels are far" in (image_differs(curve(), curve(**change)) or "the same")
+
+
+def test_a_picture_of_another_size_fails():
+    assert "size" in image_differs(curve(), curve(width=6))
+
+
+def test_pictures_in_outputs_are_compared():
+    def shown(png):
+        data = {"image/png": base64.b64encode(png).decode(), "text/plain": "<Figure>"}
+        return [{"output_type": "display_data", "data": data}]
+
+    assert outputs_differ(shown(curve()), shown(curve())) is None
+    found = outputs_differ(shown(curve()), shown(curve(factor=0.98)))
+    assert found.startswith("image/png:")
+
+
+def test_equal_texts_need_no_reading():
+    assert text_differs("anything", "anything", 0.0) is None
