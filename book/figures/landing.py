@@ -74,7 +74,10 @@ def attention() -> Figure:
             arrowprops={"arrowstyle": "-|>", "color": shade, "lw": 1 + 5 * weight},
         )
         ax.text(
-            *(key * (1 + 0.42 / np.hypot(*key))), f"{weight:.2f}", ha="center", va="center"
+            *(key * (1 + 0.42 / np.hypot(*key))),
+            f"{weight:.2f}",
+            ha="center",
+            va="center",
         )
     ax.annotate(
         "",
@@ -128,7 +131,8 @@ def main() -> None:
     for draw in (similarity, attention, heads):
         figure = draw()
         figure.savefig(
-            HERE / f"landing-{draw.__name__}.svg", metadata={"Date": None, "Creator": None}
+            HERE / f"landing-{draw.__name__}.svg",
+            metadata={"Date": None, "Creator": None},
         )
         plt.close(figure)
 
