@@ -8,4 +8,32 @@ The functions stand in the modules (`data.households`, `data.relations`, ...) an
 re-exported here by name: a new module adds one import line, in alphabetical order.
 """
 
-__all__: list[str] = []
+from course_lib.data.grammar import Grammar, grammar
+from course_lib.data.households import (
+    Households,
+    draw_spending,
+    draw_wave,
+    engel,
+    spending,
+    wave,
+)
+from course_lib.data.markov import Source, entropy
+from course_lib.data.masked import IGNORE, Masked, best_guess, guess_losses, mask_words
+
+__all__ = [
+    "IGNORE",
+    "Grammar",
+    "Households",
+    "Masked",
+    "Source",
+    "best_guess",
+    "draw_spending",
+    "draw_wave",
+    "engel",
+    "entropy",
+    "grammar",
+    "guess_losses",
+    "mask_words",
+    "spending",
+    "wave",
+]

@@ -1,0 +1,238 @@
+"""A small English whose every probability is known.
+
+Statements and questions about firms, banks and workers:
+
+    the small firm near the banks that many workers see pays a worker slowly .
+    do many banks that like the new firm grow ?
+
+Words fall into classes, and a word depends on the text through its class alone. What
+makes the language hard for a short memory is the distance: a verb agrees with its own
+subject, over any number of nouns in between, and a sentence that opens with "do" or
+"does" has base forms for verbs and ends in a question mark.
+
+The rules are regular, so the language is a hidden Markov source (`Source`): its
+entropy rate, the loss of the best n-gram model, the loss of the best bidirectional
+model and the exact distribution of any hidden word are computed, not estimated.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from course_lib.data.markov import Source
+
+SPECIALS = ("[PAD]", "[CLS]", "[SEP]", "[MASK]")
+
+CLASSES = {
+    "auxiliary singular": ("does",),
+    "auxiliary plural": ("do",),
+    "determiner": ("the",),
+    "determiner singular": ("a", "each"),
+    "determiner plural": ("many", "some"),
+    "adjective": ("new", "small", "large", "old", "rich"),
+    "noun singular": ("firm", "bank", "worker", "buyer", "city", "farmer"),
+    "noun plural": ("firms", "banks", "workers", "buyers", "cities", "farmers"),
+    "verb singular": ("sees", "likes", "pays", "trusts", "helps"),
+    "verb plural": ("see", "like", "pay", "trust", "help"),
+    "intransitive singular": ("grows", "waits", "moves"),
+    "intransitive plural": ("grow", "wait", "move"),
+    "relative": ("that",),
+    "preposition": ("near", "behind"),
+    "adverb": ("today", "slowly", "again"),
+    "period": (".",),
+    "question mark": ("?",),
+}
+
+State = tuple[str, ...]
+Choice = tuple[float, str, State]
+
+
+def _shares(n: int) -> np.ndarray:
+    """How often each word of a class is chosen: in proportion to 1, 1/2, 1/3, ..."""
+    weights = 1 / np.arange(1, n + 1)
+    return weights / weights.sum()
+
+
+def _other(number: str) -> str:
+    return "singular" if number == "plural" else "plural"
+
+
+def _noun_phrase(then: State) -> list[Choice]:
+    """Open a noun phrase; `then` is the state after its noun, which gets the number."""
+    return [
+        (0.5, "determiner", ("noun", "open", *then)),
+        (0.25, "determiner singular", ("noun", "singular", *then)),
+        (0.25, "determiner plural", ("noun", "plural", *then)),
+    ]
+
+
+def _choices(state: State) -> list[Choice]:
+    """What may come next: (probability, word class, next state).
+
+    A state is a name and what must be remembered: whether the sentence is a "statement"
+    or a "question", the number of its subject, the number inside a relative clause.
+    """
+    match state:
+        case ("sentence",):
+            return [
+                (0.15, "auxiliary singular", ("asked", "singular")),
+                (0.15, "auxiliary plural", ("asked", "plural")),
+                *(
+                    (0.7 * p, c, s)
+                    for p, c, s in _noun_phrase(("subject", "statement"))
+                ),
+            ]
+        case ("asked", number):  # the auxiliary has said the number already
+            own = ("noun", number, "subject", "question")
+            return [(0.5, "determiner", own), (0.5, f"determiner {number}", own)]
+        case ("noun", number, *then):
+            numbers = ("singular", "plural") if number == "open" else (number,)
+            return [
+                (0.25, "adjective", state),
+                *(
+                    (0.75 / len(numbers), f"noun {n}", _after_noun(tuple(then), n))
+                    for n in numbers
+                ),
+            ]
+        case ("subject", mood, number):
+            return [
+                (0.3, "relative", ("clause", mood, number)),
+                (0.25, "preposition", ("place", mood, number)),
+                *_verbs(0.45, mood, number),
+            ]
+        case ("place", mood, number):
+            return _noun_phrase(("placed", mood, number))
+        case ("placed", mood, number):
+            return [
+                (0.25, "preposition", ("place", mood, number)),
+                *_verbs(0.75, mood, number),
+            ]
+        case ("clause", mood, number):  # "that see the bank" or "that the bank sees"
+            inner = _noun_phrase(("clause verb", mood, number))
+            return [
+                (0.5, f"verb {number}", ("clause object", mood, number)),
+                *((0.5 * p, c, s) for p, c, s in inner),
+            ]
+        case ("clause object", mood, number):
+            return _noun_phrase(("clause done", mood, number))
+        case ("clause verb", mood, number, inner):
+            return [(1.0, f"verb {inner}", ("clause done", mood, number))]
+        case ("clause done", mood, number):
+            return list(_verbs(1.0, mood, number))
+        case ("object", mood):
+            return _noun_phrase(("end", mood))
+        case ("end", mood):
+            return [(0.3, "adverb", ("late", mood)), (0.7, _stop(mood), ("sentence",))]
+        case ("late", mood):
+            return [(1.0, _stop(mood), ("sentence",))]
+    raise AssertionError(state)
+
+
+def _after_noun(then: State, number: str) -> State:
+    """Remember a noun's number only where a verb will ask for it."""
+    return (*then, number) if then[0] in ("subject", "clause verb") else then
+
+
+def _verbs(p: float, mood: str, number: str) -> list[Choice]:
+    form = "plural" if mood == "question" else number  # "does the firm grow ?"
+    return [
+        (0.6 * p, f"verb {form}", ("object", mood)),
+        (0.4 * p, f"intransitive {form}", ("end", mood)),
+    ]
+
+
+def _stop(mood: str) -> str:
+    return "question mark" if mood == "question" else "period"
+
+
+def _states(choices: Callable[[State], list[Choice]], first: State) -> list[State]:
+    """Every state that can be reached, in the order in which it is found."""
+    found = [first]
+    for state in found:  # grows while it is walked
+        found.extend(
+            dict.fromkeys(after for _, _, after in choices(state) if after not in found)
+        )
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Grammar:
+    """The language: its words, their classes, and the source that speaks it.
+
+    Args:
+        words: The word of each id; ids 0 to 3 are `[PAD] [CLS] [SEP] [MASK]`, which the
+            source never emits.
+        classes: The class of each id ("special" for the first four).
+        source: Entropies, samples and exact distributions over ids.
+    """
+
+    words: tuple[str, ...]
+    classes: tuple[str, ...]
+    source: Source
+
+    @property
+    def vocab_size(self) -> int:
+        """V, special tokens included."""
+        return len(self.words)
+
+    @property
+    def pad_id(self) -> int:
+        """Id of `[PAD]`."""
+        return self.words.index("[PAD]")
+
+    @property
+    def mask_id(self) -> int:
+        """Id of `[MASK]`."""
+        return self.words.index("[MASK]")
+
+    @property
+    def entropy_rate(self) -> float:
+        """Nats per word below which no causal model can stay in the long run."""
+        return self.source.entropy_rate
+
+    def sample(self, n: int, length: int, *, seed: int) -> np.ndarray:
+        """Draw `n` texts of `length` words, each beginning with a new sentence.
+
+        A text holds several sentences and is cut off where it is long enough.
+
+        Returns:
+            Ids, `n length`, int64.
+        """
+        return self.source.sample(n, length, seed=seed)
+
+    def encode(self, text: str) -> list[int]:
+        """Ids of words that stand between spaces.
+
+        Raises:
+            ValueError: A word is not in the language.
+        """
+        ids = {word: i for i, word in enumerate(self.words)}
+        strange = [word for word in text.split() if word not in ids]
+        if strange:
+            raise ValueError(
+                f"text must hold words of the language only: got {strange[0]!r}. "
+                "grammar().words lists them; punctuation stands between spaces."
+            )
+        return [ids[word] for word in text.split()]
+
+    def decode(self, ids: np.ndarray | list[int]) -> str:
+        """The words of the ids, with spaces between them."""
+        return " ".join(self.words[i] for i in ids)
+
+
+@cache
+def grammar() -> Grammar:
+    """The language of this course: 17 word classes, 48 words, 4 special tokens."""
+    words, classes = list(SPECIALS), ["special"] * len(SPECIALS)
+    for name, members in CLASSES.items():
+        words += members
+        classes += [name] * len(members)
+    states = _states(_choices, ("sentence",))
+    table = np.zeros((len(words), len(states), len(states)))
+    for s, state in enumerate(states):
+        for p, name, after in _choices(state):
+            ids = [i for i, c in enumerate(classes) if c == name]
+            table[ids, s, states.index(after)] += p * _shares(len(ids))
+    return Grammar(tuple(words), tuple(classes), Source(table))

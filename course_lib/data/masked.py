@@ -1,0 +1,135 @@
+"""Hidden words to be guessed, and the best guess there is.
+
+BERT's recipe (Devlin et al. 2018, section 3.1, arXiv:1810.04805): 15% of the positions
+are selected; of these, 80% show `[MASK]`, 10% a random word, 10% the word itself. A
+departure: each position is selected on its own, so that the number selected varies.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from course_lib.data.grammar import SPECIALS, Grammar
+
+IGNORE = -100  # a target that no loss counts: PyTorch's default `ignore_index`
+
+
+@dataclass(frozen=True, eq=False)
+class Masked:
+    """Texts with hidden words.
+
+    Args:
+        inputs: What the model sees, `N T`, int64.
+        targets: The true word where a position was selected, `IGNORE` elsewhere, `N T`.
+        rate: The share of positions that are selected.
+        shown: Of the selected, the shares that show `[MASK]`, a random word, the word.
+    """
+
+    inputs: np.ndarray
+    targets: np.ndarray
+    rate: float
+    shown: tuple[float, float, float]
+
+    @property
+    def selected(self) -> np.ndarray:
+        """True where a word is to be guessed, `N T`."""
+        return self.targets != IGNORE
+
+
+def mask_words(
+    ids: np.ndarray,
+    *,
+    seed: int,
+    vocab_size: int,
+    mask_id: int,
+    n_specials: int = len(SPECIALS),
+    rate: float = 0.15,
+    shown: tuple[float, float, float] = (0.8, 0.1, 0.1),
+) -> Masked:
+    """Hide words as BERT's training does.
+
+    Args:
+        ids: Texts, `N T`. Special tokens are never selected.
+        seed: Fixes what is hidden.
+        vocab_size: V. A random word is any id from `n_specials` to V - 1.
+        mask_id: The id of `[MASK]`.
+        n_specials: Ids below this are special tokens.
+        rate: Chance that a position is selected.
+        shown: Shares of `[MASK]`, random word, same word among the selected.
+
+    Returns:
+        Inputs and targets; their number of selected positions is random.
+
+    Raises:
+        ValueError: Rates are no probabilities, or the shares do not sum to 1.
+    """
+    if not 0 < rate <= 1:
+        raise ValueError(f"rate must be above 0 and at most 1: got {rate}.")
+    if min(shown) < 0 or abs(sum(shown) - 1) > 1e-9:
+        raise ValueError(
+            "shown must be three shares ([MASK], random word, same word) that sum to "
+            f"1: got {shown}, which sum to {sum(shown)}."
+        )
+    ids = np.asarray(ids, dtype=np.int64)
+    rng = np.random.default_rng(seed)
+    selected = (rng.random(ids.shape) < rate) & (ids >= n_specials)
+    fate = rng.random(ids.shape)
+    words = rng.integers(n_specials, vocab_size, ids.shape)
+    hidden = np.where(
+        fate < shown[0], mask_id, np.where(fate < shown[0] + shown[1], words, ids)
+    )
+    return Masked(
+        inputs=np.where(selected, hidden, ids),
+        targets=np.where(selected, ids, IGNORE),
+        rate=rate,
+        shown=shown,
+    )
+
+
+def best_guess(grammar: Grammar, masked: Masked, *, batch: int = 128) -> np.ndarray:
+    """The exact distribution of the true word at each position, if it was selected.
+
+    Bayes' rule over the whole text: forward and backward through the grammar, where an
+    ordinary word may be a random one in disguise with the probability that the recipe
+    gives to it. No model that reads the same inputs has a lower loss on average.
+
+    Args:
+        grammar: The language that the texts were drawn from.
+        masked: The texts; they hold no special token but `[MASK]`.
+        batch: Texts treated at a time.
+
+    Returns:
+        `N T V`; only rows at selected positions are meant to be used.
+    """
+    n_words = grammar.vocab_size - len(SPECIALS)
+    mask, random, same = (masked.rate * share for share in masked.shown)
+    words = np.arange(grammar.vocab_size) >= len(SPECIALS)
+    seen = np.eye(grammar.vocab_size)
+    # P(seen y | true x) in general, and if the position is selected: rows y, columns x.
+    general = (1 - masked.rate + same) * seen + random / n_words * words
+    selected = same * seen + random / n_words * words
+    general[grammar.mask_id] = selected[grammar.mask_id] = mask * words
+    guesses = []
+    for i in range(0, len(masked.inputs), batch):
+        inputs = masked.inputs[i : i + batch]
+        rest = grammar.source.posterior(general[inputs])
+        guess = rest * selected[inputs]
+        total = guess.sum(-1, keepdims=True)
+        guesses.append(guess / np.where(total > 0, total, 1.0))
+    return np.concatenate(guesses)
+
+
+def guess_losses(guesses: np.ndarray, masked: Masked) -> np.ndarray:
+    """-log of the probability given to the true word, at each selected position.
+
+    Args:
+        guesses: Distributions, `N T V`.
+        masked: Where the words are hidden, and which they are.
+
+    Returns:
+        One loss for each selected position, in nats; with `best_guess`, their mean is
+        the floor of masked-word training on these texts.
+    """
+    rows = guesses[masked.selected]
+    truth = masked.targets[masked.selected]
+    return -np.log(rows[np.arange(len(truth)), truth])
