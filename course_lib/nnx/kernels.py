@@ -1,6 +1,7 @@
 r"""Kernel regression, written as attention (Flax NNX).
 
-    y(x) = sum_i w_i(x) y_i,   w_i(x) = K(|x - x_i| / h) / sum_j K(|x - x_j| / h)   (eq. 1)
+    y(x) = sum_i w_i(x) y_i
+    w_i(x) = K(|x - x_i| / h) / sum_j K(|x - x_j| / h)                    (eq. 1)
 
 Nadaraya 1964, doi:10.1137/1109020; Watson 1964, Sankhya A 26(4), 359-372. The learned
 metric follows the idea of metric learning for kernel regression, Weinberger and Tesauro
@@ -52,9 +53,9 @@ def kernel_scores(
     if kernel == "gaussian":
         return -u2 / 2
     if kernel == "boxcar":
-        return jnp.where(u2 > 1, -math.inf, jnp.zeros_like(u2))
+        return jnp.where(u2 > 1, -math.inf, 0 * u2)  # a NaN stays NaN
     # The inner where keeps log(0), and its infinite gradient, out of the backward pass.
-    return jnp.where(u2 < 1, jnp.log1p(-jnp.where(u2 < 1, u2, 0.0)), -math.inf)
+    return jnp.where(u2 >= 1, -math.inf, jnp.log1p(-jnp.where(u2 >= 1, 0.0, u2)))
 
 
 def nadaraya_watson(
@@ -62,7 +63,7 @@ def nadaraya_watson(
     keys: Float[Array, "*B S F"],
     values: Float[Array, "*B S Dv"],
     *,
-    bandwidth: float | Float[Array, "#F"],
+    bandwidth: float | Float[Array, ""] | Float[Array, "#F"],
     kernel: str = "gaussian",
     mask: Bool[Array, "*#B #T #S"] | None = None,
 ) -> tuple[Float[Array, "*B T Dv"], Float[Array, "*B T S"]]:
@@ -72,17 +73,19 @@ def nadaraya_watson(
         queries: Points asked about.
         keys: Points where something is known.
         values: What is known there.
-        bandwidth: Distance, in the features' own units, at which a neighbor is no longer
-            near; one number, or one for each feature.
+        bandwidth: Distance, in the features' own units, at which a neighbor is no
+            longer near; one number, or one for each feature.
         kernel: How weight falls with distance; see `kernel_scores`.
         mask: True where a query may use a key; None lets every query use every key.
 
     Returns:
-        Predictions, and the weights that made them. Each row of weights sums to 1, or is
-        0 everywhere where no key is within reach.
+        Predictions, and the weights that made them. Each row of weights sums to 1, or
+        is 0 everywhere where no key is within reach. A NaN makes the prediction of
+        every query that may look at it NaN.
 
     Raises:
-        ValueError: Shapes, kinds or dtypes do not fit, or the bandwidth is not positive.
+        ValueError: Shapes, kinds or dtypes do not fit, or the bandwidth is not
+            positive.
     """
     check_tensors(jax.Array, queries=queries, keys=keys, values=values)
     check_kernel(queries.shape, keys.shape, values.shape, mask)
@@ -99,7 +102,7 @@ def leave_one_out(
     keys: Float[Array, "S F"],
     values: Float[Array, "S Dv"],
     *,
-    bandwidth: float | Float[Array, "#F"],
+    bandwidth: float | Float[Array, ""] | Float[Array, "#F"],
     kernel: str = "gaussian",
 ) -> Float[Array, ""]:
     """Mean squared error when each point is predicted from all the others.
@@ -127,9 +130,9 @@ def leave_one_out(
 class LearnedMetric(nnx.Module):
     """Kernel regression that learns how much each feature matters.
 
-    One bandwidth for each feature is the parameter, kept as a logarithm so that it stays
-    positive. A feature that only adds noise ends with a wide bandwidth: distance along it
-    no longer counts.
+    One bandwidth for each feature is the parameter, kept as a logarithm so that it
+    stays positive. A feature that only adds noise ends with a wide bandwidth: distance
+    along it no longer counts.
 
     Args:
         n_features: F.

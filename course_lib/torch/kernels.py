@@ -1,6 +1,7 @@
 r"""Kernel regression, written as attention (PyTorch).
 
-    y(x) = sum_i w_i(x) y_i,   w_i(x) = K(|x - x_i| / h) / sum_j K(|x - x_j| / h)   (eq. 1)
+    y(x) = sum_i w_i(x) y_i
+    w_i(x) = K(|x - x_i| / h) / sum_j K(|x - x_j| / h)                    (eq. 1)
 
 Nadaraya 1964, doi:10.1137/1109020; Watson 1964, Sankhya A 26(4), 359-372. The learned
 metric follows the idea of metric learning for kernel regression, Weinberger and Tesauro
@@ -50,7 +51,7 @@ def kernel_scores(
     if kernel == "gaussian":
         return -u2 / 2
     if kernel == "boxcar":
-        return torch.zeros_like(u2).masked_fill(u2 > 1, -math.inf)
+        return (0 * u2).masked_fill(u2 > 1, -math.inf)  # a NaN stays NaN
     # The inner fill keeps log(0), and its infinite gradient, out of the backward pass.
     return torch.log1p(-u2.masked_fill(u2 >= 1, 0.0)).masked_fill(u2 >= 1, -math.inf)
 
@@ -60,7 +61,7 @@ def nadaraya_watson(
     keys: Float[Tensor, "*B S F"],
     values: Float[Tensor, "*B S Dv"],
     *,
-    bandwidth: float | Float[Tensor, "#F"],
+    bandwidth: float | Float[Tensor, ""] | Float[Tensor, "#F"],
     kernel: str = "gaussian",
     mask: Bool[Tensor, "*#B #T #S"] | None = None,
 ) -> tuple[Float[Tensor, "*B T Dv"], Float[Tensor, "*B T S"]]:
@@ -70,17 +71,19 @@ def nadaraya_watson(
         queries: Points asked about.
         keys: Points where something is known.
         values: What is known there.
-        bandwidth: Distance, in the features' own units, at which a neighbor is no longer
-            near; one number, or one for each feature.
+        bandwidth: Distance, in the features' own units, at which a neighbor is no
+            longer near; one number, or one for each feature.
         kernel: How weight falls with distance; see `kernel_scores`.
         mask: True where a query may use a key; None lets every query use every key.
 
     Returns:
-        Predictions, and the weights that made them. Each row of weights sums to 1, or is
-        0 everywhere where no key is within reach.
+        Predictions, and the weights that made them. Each row of weights sums to 1, or
+        is 0 everywhere where no key is within reach. A NaN makes the prediction of
+        every query that may look at it NaN.
 
     Raises:
-        ValueError: Shapes, kinds or dtypes do not fit, or the bandwidth is not positive.
+        ValueError: Shapes, kinds or dtypes do not fit, or the bandwidth is not
+            positive.
     """
     check_tensors(torch.Tensor, queries=queries, keys=keys, values=values)
     check_kernel(queries.shape, keys.shape, values.shape, mask)
@@ -97,7 +100,7 @@ def leave_one_out(
     keys: Float[Tensor, "S F"],
     values: Float[Tensor, "S Dv"],
     *,
-    bandwidth: float | Float[Tensor, "#F"],
+    bandwidth: float | Float[Tensor, ""] | Float[Tensor, "#F"],
     kernel: str = "gaussian",
 ) -> Float[Tensor, ""]:
     """Mean squared error when each point is predicted from all the others.
@@ -125,9 +128,9 @@ def leave_one_out(
 class LearnedMetric(nn.Module):
     """Kernel regression that learns how much each feature matters.
 
-    One bandwidth for each feature is the parameter, kept as a logarithm so that it stays
-    positive. A feature that only adds noise ends with a wide bandwidth: distance along it
-    no longer counts.
+    One bandwidth for each feature is the parameter, kept as a logarithm so that it
+    stays positive. A feature that only adds noise ends with a wide bandwidth: distance
+    along it no longer counts.
 
     Args:
         n_features: F.

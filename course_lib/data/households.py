@@ -1,0 +1,141 @@
+"""Households: Engel's 235 Belgian ones, and simulated ones whose true curve is known.
+
+Engel's data come with statsmodels; Koenker and Bassett 1982 used them (Econometrica
+50(1), 43-61). The simulated households are there to measure a method against the truth,
+which no real data set gives.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from course_lib.shapes import check_size
+
+
+@dataclass(frozen=True, kw_only=True)
+class Households:
+    """Simulated households and what is true of them.
+
+    Args:
+        features: What is known of each, `n F`.
+        values: What each one spends, truth plus noise, `n 1`.
+        truth: What a household like this spends on average, `n 1`: the predictor with
+            the smallest possible expected squared error, `noise ** 2`.
+        noise: Standard deviation of `values - truth`.
+        relevant: The columns of `features` that the truth depends on.
+    """
+
+    features: np.ndarray
+    values: np.ndarray
+    truth: np.ndarray
+    noise: float
+    relevant: tuple[int, ...]
+
+
+def engel() -> tuple[np.ndarray, np.ndarray]:
+    """Yearly income and food expenditure of 235 Belgian working-class households, 1857.
+
+    Returns:
+        Income and expenditure on food, both in Belgian francs a year, both `(235,)`.
+
+    Raises:
+        ImportError: statsmodels, which ships the data, is not installed.
+    """
+    try:
+        from statsmodels.datasets import engel as shipped
+    except ImportError as error:
+        raise ImportError(
+            "Engel's households come with statsmodels, which this environment does not "
+            "have. Install it with: pip install 'course_lib[data]'"
+        ) from error
+    table = shipped.load()  # statsmodels calls income `endog`, as if food came first
+    income = np.asarray(table.endog, dtype=np.float64)
+    food = np.asarray(table.exog, dtype=np.float64)
+    return income, food[:, 0]
+
+
+def wave(x: np.ndarray) -> np.ndarray:
+    """The true curve of `draw_wave`: one period of a sine over [0, 1]."""
+    return np.sin(2 * np.pi * np.asarray(x, dtype=np.float64))
+
+
+def draw_wave(n: int, *, noise: float = 0.3, seed: int | list[int]) -> Households:
+    """Households with one feature, uniform on [0, 1], around `wave`.
+
+    Args:
+        n: How many.
+        noise: Standard deviation around the curve.
+        seed: Seed of the draw; a list of whole numbers is one seed too.
+
+    Returns:
+        The sample, with its truth.
+
+    Raises:
+        ValueError: n is not at least 1, or the noise is negative.
+    """
+    _check(n, noise)
+    rng = np.random.default_rng(seed)
+    features = rng.random((n, 1))
+    return _sample(features, wave(features), noise, (0,), rng)
+
+
+def spending(features: np.ndarray) -> np.ndarray:
+    """The true surface of `draw_spending`: a wave in one feature, a bowl in another.
+
+    Args:
+        features: `n F` with F at least 2, each in [-1, 1].
+
+    Returns:
+        sin(π x₀) + x₁², `n 1`.
+    """
+    x = np.asarray(features, dtype=np.float64)
+    return np.sin(np.pi * x[:, :1]) + x[:, 1:2] ** 2
+
+
+def draw_spending(
+    n: int, *, n_noise: int = 20, noise: float = 0.2, seed: int | list[int]
+) -> Households:
+    """Households with two features that matter and many that do not.
+
+    All features are uniform on [-1, 1] and independent, so nothing but the values tells
+    the two from the rest.
+
+    Args:
+        n: How many households.
+        n_noise: How many features have nothing to do with spending.
+        noise: Standard deviation around `spending`.
+        seed: Seed of the draw; a list of whole numbers is one seed too.
+
+    Returns:
+        The sample with 2 + n_noise features, and its truth.
+
+    Raises:
+        ValueError: n is not at least 1, n_noise or the noise is negative.
+    """
+    _check(n, noise)
+    if n_noise:
+        check_size("n_noise", n_noise)
+    rng = np.random.default_rng(seed)
+    features = rng.uniform(-1, 1, (n, 2 + n_noise))
+    return _sample(features, spending(features), noise, (0, 1), rng)
+
+
+def _check(n: int, noise: float) -> None:
+    check_size("n", n)
+    if not 0 <= noise < np.inf:
+        raise ValueError(
+            f"noise must be a standard deviation, at least 0 and finite: got {noise}."
+        )
+
+
+def _sample(
+    features: np.ndarray,
+    truth: np.ndarray,
+    noise: float,
+    relevant: tuple[int, ...],
+    rng: np.random.Generator,
+) -> Households:
+    values = truth + noise * rng.standard_normal(truth.shape)
+    return Households(
+        features=features, values=values, truth=truth, noise=noise, relevant=relevant
+    )

@@ -1,0 +1,96 @@
+"""Engel's households and the simulated ones: what is known of them must be true."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from course_lib.data import households
+from course_lib.data.households import draw_spending, draw_wave, engel, spending, wave
+
+
+def test_engel_has_the_235_households_in_francs():
+    pytest.importorskip("statsmodels")
+    income, food = engel()
+    assert income.shape == food.shape == (235,)
+    assert income.dtype == food.dtype == np.float64
+    # The extremes and means of the published table.
+    assert income.min() == pytest.approx(377.058, abs=1e-3)
+    assert income.max() == pytest.approx(4957.813, abs=1e-3)
+    assert income.mean() == pytest.approx(982.473, abs=1e-3)
+    assert food.mean() == pytest.approx(624.150, abs=1e-3)
+
+
+def test_engels_law_holds():
+    pytest.importorskip("statsmodels")
+    income, food = engel()
+    poor = income < np.median(income)
+    assert (food / income)[poor].mean() > (food / income)[~poor].mean()
+
+
+def test_without_statsmodels_the_error_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "statsmodels.datasets", None)
+    with pytest.raises(ImportError, match=r"course_lib\[data\]"):
+        households.engel()
+
+
+@pytest.mark.parametrize("draw", [draw_wave, draw_spending])
+def test_one_seed_gives_one_sample(draw):
+    a, b, c = draw(13, seed=3), draw(13, seed=3), draw(13, seed=[3, 1])
+    np.testing.assert_array_equal(a.features, b.features)
+    np.testing.assert_array_equal(a.values, b.values)
+    assert not np.array_equal(a.values, c.values)
+
+
+@pytest.mark.parametrize("draw", [draw_wave, draw_spending])
+def test_values_scatter_around_the_truth_by_the_noise(draw):
+    sample = draw(20_000, noise=0.5, seed=1)
+    error = sample.values - sample.truth
+    assert error.std() == pytest.approx(0.5, rel=0.03)
+    assert abs(error.mean()) < 0.02
+    assert draw(7, noise=0.0, seed=1).values == pytest.approx(draw(7, seed=1).truth)
+
+
+def test_shapes_and_ranges():
+    one, many = draw_wave(13, seed=0), draw_spending(13, n_noise=5, seed=0)
+    assert one.features.shape == one.values.shape == one.truth.shape == (13, 1)
+    assert many.features.shape == (13, 7)
+    assert many.values.shape == many.truth.shape == (13, 1)
+    assert one.features.min() >= 0
+    assert one.features.max() <= 1
+    assert np.abs(many.features).max() <= 1
+    assert draw_spending(13, n_noise=0, seed=0).features.shape == (13, 2)
+
+
+def test_truth_at_points_known_by_hand():
+    assert wave(np.array([0.25, 0.75])) == pytest.approx([1, -1])
+    points = np.array([[0.5, 0.0], [0.0, -1.0], [-0.5, 0.5]])
+    assert spending(points)[:, 0] == pytest.approx([1, 1, -0.75])
+
+
+def test_the_truth_looks_at_the_relevant_features_only():
+    sample = draw_spending(13, n_noise=5, seed=0)
+    assert sample.relevant == (0, 1)
+    for column in range(sample.features.shape[1]):
+        changed = sample.features.copy()
+        changed[:, column] = 0.3
+        moved = not np.allclose(spending(changed), sample.truth)
+        assert moved == (column in sample.relevant)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: draw_wave(0, seed=0), "n must be a whole number of at least 1"),
+        (lambda: draw_spending(-3, seed=0), "n must be a whole number of at least 1"),
+        (lambda: draw_spending(3, n_noise=-1, seed=0), "n_noise must be a whole"),
+        (
+            lambda: draw_wave(3, noise=-0.1, seed=0),
+            "noise must be a standard deviation",
+        ),
+        (lambda: draw_spending(3, noise=float("nan"), seed=0), "noise must be a stand"),
+    ],
+)
+def test_errors_say_the_rule(call, words):
+    with pytest.raises(ValueError, match=words):
+        call()
