@@ -49,7 +49,7 @@ def similarity(income: float = 800.0, bandwidth: float = 120.0) -> Figure:
         arrowprops={"arrowstyle": "-", "color": INK},
     )
     ax.set(
-        xlim=(300, 2000),
+        xlim=(300, 2080),
         ylim=(200, 1400),
         xlabel="income, francs a year",
         ylabel="food, francs a year",
