@@ -72,19 +72,46 @@ def check_mask(mask: Any, scores: Shape) -> None:
             "From numbers that are 0 where attention is forbidden, write mask != 0; "
             "from an additive mask of 0 and -inf, write mask == 0."
         )
-    shape = tuple(mask.shape)
+    _check_broadcast("mask", tuple(mask.shape), scores)
+
+
+def _check_broadcast(name: str, shape: Shape, scores: Shape) -> None:
     fits = len(shape) <= len(scores) and all(
         m in (1, s) for m, s in zip(shape[::-1], scores[::-1], strict=False)
     )
     if not fits:
         raise ValueError(
-            "mask must broadcast to the scores, whose last axes are queries and keys: "
-            f"got mask {shape} for scores {scores}. "
+            f"{name} must broadcast to the scores, whose last axes are queries and "
+            f"keys: got {name} {shape} for scores {scores}. "
             "An axis may be 1 or the same size, counted from the right."
         )
 
 
-def check_attention(q: Shape, k: Shape, v: Shape, mask: Any = None) -> None:
+def check_bias(name: str, bias: Any, scores: Shape) -> None:
+    """Refuse numbers that cannot be added to the scores.
+
+    Args:
+        name: What the caller calls them.
+        bias: Anything with `.shape` and `.dtype`. None passes.
+        scores: The shape that it must broadcast to, `*B T S`.
+
+    Raises:
+        ValueError: It holds no floats, or an axis is neither 1 nor the scores' own.
+    """
+    if bias is None:
+        return
+    if "float" not in str(getattr(bias, "dtype", "")):
+        raise ValueError(
+            f"{name} must hold floating-point numbers, which are added to the scores: "
+            f"got {getattr(bias, 'dtype', type(bias).__name__)}. "
+            "What is allowed and what is not goes into mask."
+        )
+    _check_broadcast(name, tuple(bias.shape), scores)
+
+
+def check_attention(
+    q: Shape, k: Shape, v: Shape, mask: Any = None, bias: Any = None
+) -> None:
     """Refuse queries, keys and values that do not fit each other.
 
     Args:
@@ -92,6 +119,7 @@ def check_attention(q: Shape, k: Shape, v: Shape, mask: Any = None) -> None:
         k: Shape of the keys, `*B S Dh`.
         v: Shape of the values, `*B S Dv`.
         mask: The mask itself, or None; see `check_mask`.
+        bias: What is added to the scores, or None; see `check_bias`.
 
     Raises:
         ValueError: Too few axes, an empty axis, or sizes that differ where they must
@@ -125,6 +153,7 @@ def check_attention(q: Shape, k: Shape, v: Shape, mask: Any = None) -> None:
             f"got q {q}, k {k}, v {v}. Expand the smaller one first."
         )
     check_mask(mask, (*q[:-1], k[-2]))
+    check_bias("bias", bias, (*q[:-1], k[-2]))
 
 
 def check_heads(d_model: int, n_heads: int, n_kv_heads: int) -> None:
@@ -213,18 +242,16 @@ def nearest_divisor(whole: int, near: int) -> int:
     return min(divisors, key=lambda n: (abs(n - near), n))
 
 
-def check_inputs(x: Shape, context: Shape, d_model: int, mask: Any = None) -> None:
+def check_inputs(x: Shape, context: Shape, d_model: int) -> None:
     """Refuse input that a multi-head layer of width `d_model` cannot read.
 
     Args:
         x: Shape of the sequence that asks, `*B T D`.
         context: Shape of the sequence that answers, `*B S D`.
         d_model: The layer's width, D.
-        mask: The mask itself, or None. Two axes (`T S`) or as many as the scores have
-            (`*B H T S`); anything between is ambiguous and refused.
 
     Raises:
-        ValueError: Width, batch, emptiness or the mask's axes break the rule.
+        ValueError: Width, batch or emptiness break the rule.
     """
     x, context = tuple(x), tuple(context)
     for name, shape in (("x", x), ("context", context)):
@@ -240,9 +267,22 @@ def check_inputs(x: Shape, context: Shape, d_model: int, mask: Any = None) -> No
             f"x and context must have the same batch axes: got x {x} and "
             f"context {context}."
         )
-    if mask is not None and len(mask.shape) not in (2, len(x) + 1):
+
+
+def check_mask_axes(mask: Any, n_axes: int) -> None:
+    """Refuse a mask that does not say which of its axes is the heads'.
+
+    Args:
+        mask: The mask itself, or None. Two axes (`T S`) or as many as the scores have
+            (`*B H T S`); anything between is ambiguous and refused.
+        n_axes: How many axes the scores have.
+
+    Raises:
+        ValueError: Another number of axes.
+    """
+    if mask is not None and len(mask.shape) not in (2, n_axes):
         raise ValueError(
-            f"mask must have 2 axes (T S) or {len(x) + 1} (batch, heads, T, S): got "
+            f"mask must have 2 axes (T S) or {n_axes} (batch, heads, T, S): got "
             f"{tuple(mask.shape)}. A mask for each sequence of a batch gets its head "
             "axis with mask[:, None]."
         )
@@ -363,4 +403,169 @@ def check_logits(logits: Any, targets: Any, label_smoothing: float) -> None:
     if "int" not in str(targets.dtype):
         raise ValueError(
             f"targets must be the classes' whole numbers: got dtype {targets.dtype}."
+        )
+
+
+def check_additive(q: Shape, k: Shape, v: Shape, w: Shape, mask: Any = None) -> None:
+    """Refuse what additive attention cannot put together.
+
+    Args:
+        q: Shape of the projected queries, `*B T A`.
+        k: Shape of the projected keys, `*B S A`.
+        v: Shape of the values, `*B S Dv`.
+        w: Shape of the vector that makes a score, `A`.
+        mask: The mask itself, or None.
+
+    Raises:
+        ValueError: As `check_attention`, or `w` is not as wide as the queries.
+    """
+    check_attention(q, k, v, mask)
+    if tuple(w) != (q[-1],):
+        raise ValueError(
+            "w must be one vector as wide as queries and keys: got w "
+            f"{tuple(w)} for q {tuple(q)}."
+        )
+
+
+def check_span(n_queries: int, n_keys: int, offset: Any = None) -> None:
+    """Refuse queries that do not stand among the keys.
+
+    Args:
+        n_queries: T.
+        n_keys: S.
+        offset: Where the first query stands among the keys; None puts the last query at
+            the last key. One that a compiler traces has no value yet and passes.
+
+    Raises:
+        ValueError: A number is not positive, or a query stands outside the keys.
+    """
+    check_size("n_queries", n_queries)
+    check_size("n_keys", n_keys)
+    if offset is None and n_queries > n_keys:
+        raise ValueError(
+            "n_keys must be at least n_queries, since the last query stands at the "
+            f"last key: got n_queries={n_queries}, n_keys={n_keys}."
+        )
+    if isinstance(offset, int) and not 0 <= offset <= n_keys - n_queries:
+        raise ValueError(
+            "the queries must stand among the keys, 0 <= offset <= n_keys - n_queries: "
+            f"got offset={offset}, n_queries={n_queries}, n_keys={n_keys}."
+        )
+
+
+def check_positions(n_positions: int, offset: Any, max_len: int) -> None:
+    """Refuse positions that a table of length `max_len` does not hold.
+
+    Args:
+        n_positions: T.
+        offset: Where the first of them stands; traced, it passes.
+        max_len: Rows of the table.
+
+    Raises:
+        ValueError: A position lies outside the table.
+    """
+    check_size("n_positions", n_positions)
+    first = offset if isinstance(offset, int) else 0
+    if first < 0 or first + n_positions > max_len:
+        raise ValueError(
+            f"positions must lie within max_len={max_len}: got {first} to "
+            f"{first + n_positions - 1}. Shorten the sequence, or build the model with "
+            "a larger max_len."
+        )
+
+
+def check_even(name: str, size: int) -> None:
+    """Refuse a width that does not fall into pairs.
+
+    Raises:
+        ValueError: With the width's name and what came.
+    """
+    check_size(name, size)
+    if size % 2:
+        raise ValueError(
+            f"{name} must be even, because positions turn pairs of features: "
+            f"got {size}."
+        )
+
+
+def check_rotary(x: Shape, d_head: int) -> None:
+    """Refuse vectors that a rotary embedding of width `d_head` cannot turn.
+
+    Raises:
+        ValueError: Too few axes, or another width.
+    """
+    if len(x) < 2 or x[-1] != d_head:
+        raise ValueError(
+            f"x must have shape (..., positions, d_head={d_head}): got {tuple(x)}."
+        )
+
+
+def check_ids(name: str, ids: Any) -> None:
+    """Refuse what is not a batch of token ids.
+
+    Args:
+        name: What the caller calls them.
+        ids: Anything with `.shape` and `.dtype`.
+
+    Raises:
+        ValueError: Not two axes, empty, or not whole numbers.
+    """
+    shape, dtype = tuple(ids.shape), str(ids.dtype)
+    if len(shape) != 2 or 0 in shape:
+        raise ValueError(
+            f"{name} must be a batch of token ids with shape (batch, positions), "
+            f"neither of them 0: got {shape}. One sequence becomes a batch with "
+            f"{name}[None]."
+        )
+    if "int" not in dtype:
+        raise ValueError(
+            f"{name} must hold whole numbers, the tokens' rows in the table: got dtype "
+            f"{dtype}."
+        )
+
+
+def check_images(images: Shape, n_channels: int, image_size: tuple[int, int]) -> None:
+    """Refuse images of another size than the model was built for.
+
+    Args:
+        images: Their shape, `B C H W` in both wings.
+        n_channels: C.
+        image_size: H and W.
+
+    Raises:
+        ValueError: With the shape that is wanted.
+    """
+    wanted = (n_channels, *image_size)
+    if len(images) != 4 or images[0] == 0 or tuple(images[1:]) != wanted:
+        raise ValueError(
+            f"images must have shape (batch, {', '.join(map(str, wanted))}), channels "
+            f"before height and width: got {tuple(images)}. Gray images get a channel "
+            "axis with images[:, None]; channels at the end move to the front first."
+        )
+
+
+def check_same_length(q: Shape, k: Shape) -> None:
+    """Refuse queries and keys that do not stand at the same positions.
+
+    Raises:
+        ValueError: There are more of one than of the other.
+    """
+    if q[-2] != k[-2]:
+        raise ValueError(
+            "queries and keys must stand at the same positions here: "
+            f"got {q[-2]} queries and {k[-2]} keys. "
+            "For fewer queries than keys, use attention with a mask."
+        )
+
+
+def check_no_cache(cache: Any) -> None:
+    """Refuse a cache where maps are asked for: they would need what is not kept.
+
+    Raises:
+        ValueError: There is a cache.
+    """
+    if cache is not None:
+        raise ValueError(
+            "attention_maps must be called without a cache: got "
+            f"{type(cache).__name__}. Give the model the whole sequence at once."
         )

@@ -21,6 +21,7 @@ from course_lib.nnx.kernels import (
     nadaraya_watson,
 )
 from course_lib.nnx.linear import linear
+from course_lib.nnx.long import linear_attention, tiled_attention, window_attention
 from course_lib.nnx.multihead import MultiHeadAttention
 
 __all__ = [
@@ -32,7 +33,10 @@ __all__ = [
     "kernel_scores",
     "leave_one_out",
     "linear",
+    "linear_attention",
     "nadaraya_watson",
     "set_weights",
     "softmax",
+    "tiled_attention",
+    "window_attention",
 ]

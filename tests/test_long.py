@@ -1,0 +1,195 @@
+"""Long sequences: exact where it says exact, small where it says small."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from wings import assert_close
+
+from course_lib import oracle
+
+DH, DV = 5, 7
+
+
+def draw(rng, t, s, dtype="float64", batch=(2,)):
+    shapes = ((t, DH), (s, DH), (s, DV))
+    return [rng.standard_normal((*batch, *shape)).astype(dtype) for shape in shapes]
+
+
+def causal_mask(t, s):
+    return np.arange(s) <= np.arange(t)[:, None] + s - t
+
+
+@settings(max_examples=10)  # each new size is compiled anew in JAX
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(1, 23),
+    st.integers(1, 23),
+    st.integers(1, 29),
+    st.booleans(),
+    st.sampled_from(["float32", "float64"]),
+)
+def test_tiles_of_any_size_give_the_exact_answer(wing, seed, t, s, tile, causal, dtype):
+    q, k, v = draw(np.random.default_rng(seed), t, s, dtype)
+    mask = causal_mask(t, s) if causal else None
+    expected, _ = oracle.attention(q, k, v, mask)
+    got = wing.lib.tiled_attention(
+        *map(wing.array, (q, k, v)), causal=causal, tile=tile
+    )
+    assert_close(wing.numpy(got), expected, dtype)
+
+
+def test_tiles_survive_scores_that_would_overflow(wing, rng):
+    q, k, v = draw(rng, 11, 13)
+    expected, _ = oracle.attention(1e3 * q, 1e3 * k, v)
+    got = wing.lib.tiled_attention(*map(wing.array, (1e3 * q, 1e3 * k, v)), tile=3)
+    np.testing.assert_allclose(wing.numpy(got), expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_tiles_give_the_exact_gradients(wing, rng, causal):
+    arrays = draw(rng, 11, 13)
+    mask = wing.array(causal_mask(11, 13)) if causal else None
+
+    def tiled(q, k, v):
+        return (wing.lib.tiled_attention(q, k, v, causal=causal, tile=4) ** 2).sum()
+
+    def whole(q, k, v):
+        return (wing.lib.attention(q, k, v, mask=mask)[0] ** 2).sum()
+
+    for got, expected in zip(
+        wing.grad(tiled, *arrays), wing.grad(whole, *arrays), strict=True
+    ):
+        assert_close(got, expected)
+
+
+def test_a_query_before_every_key_gets_zero(wing, rng):
+    q, k, v = draw(rng, 7, 3)
+    got = wing.lib.tiled_attention(*map(wing.array, (q, k, v)), causal=True, tile=2)
+    assert (wing.numpy(got)[:, :4] == 0).all()
+    assert (wing.numpy(got)[:, 4:] != 0).all()
+
+
+@settings(max_examples=10)  # each new size is compiled anew in JAX
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(1, 23),
+    st.integers(1, 29),
+    st.booleans(),
+    st.sampled_from(["float32", "float64"]),
+)
+def test_a_window_equals_attention_with_its_mask(wing, seed, t, size, causal, dtype):
+    q, k, v = draw(np.random.default_rng(seed), t, t, dtype)
+    near = np.abs(np.arange(t) - np.arange(t)[:, None]) < size
+    near &= causal_mask(t, t) if causal else True
+    expected, _ = oracle.attention(q, k, v, near)
+    got = wing.lib.window_attention(
+        *map(wing.array, (q, k, v)), size=size, causal=causal
+    )
+    assert_close(wing.numpy(got), expected, dtype)
+
+
+@settings(max_examples=10)  # each new size is compiled anew in JAX
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(1, 23),
+    st.integers(1, 29),
+    st.booleans(),
+    st.sampled_from(["float32", "float64"]),
+)
+def test_linear_attention_equals_the_oracle(wing, seed, t, tile, causal, dtype):
+    q, k, v = draw(np.random.default_rng(seed), t, t, dtype)
+    expected = oracle.linear_attention(q, k, v, causal)
+    got = wing.lib.linear_attention(
+        *map(wing.array, (q, k, v)), causal=causal, tile=tile
+    )
+    assert_close(wing.numpy(got), expected, dtype)
+
+
+def test_linear_attention_may_ask_with_other_queries_than_keys(wing, rng):
+    q, k, v = draw(rng, 3, 11)
+    got = wing.lib.linear_attention(*map(wing.array, (q, k, v)))
+    assert_close(wing.numpy(got), oracle.linear_attention(q, k, v))
+
+
+@pytest.mark.parametrize("name", ["tiled", "window", "linear"])
+def test_the_past_cannot_see_the_future(wing, rng, name):
+    q, k, v = draw(rng, 13, 13)
+    options = {"tiled": {"tile": 4}, "window": {"size": 4}, "linear": {"tile": 4}}[name]
+    f = getattr(wing.lib, f"{name}_attention")
+    before = wing.numpy(f(*map(wing.array, (q, k, v)), causal=True, **options))
+    q[:, 6:], k[:, 6:], v[:, 6:] = 3.0, -2.0, 5.0
+    after = wing.numpy(f(*map(wing.array, (q, k, v)), causal=True, **options))
+    np.testing.assert_array_equal(after[:, :6], before[:, :6])
+    assert np.abs(after[:, 6:] - before[:, 6:]).max() > 0.1
+
+
+def largest_array_in_the_program(f, *arrays):
+    """Entries of the largest array that appears anywhere in a traced program."""
+    import jax
+
+    def sizes(jaxpr):
+        for equation in jaxpr.eqns:
+            yield from (v.aval.size for v in equation.outvars)
+            for value in equation.params.values():
+                for one in value if isinstance(value, (tuple, list)) else [value]:
+                    if hasattr(inner := getattr(one, "jaxpr", one), "eqns"):
+                        yield from sizes(inner)
+
+    return max(sizes(jax.make_jaxpr(f)(*arrays).jaxpr))
+
+
+@pytest.mark.parametrize("name", ["tiled", "window", "linear"])
+def test_no_table_of_all_pairs_is_ever_formed(wing, rng, name):
+    length, tile = 512, 16
+    q, k, v = draw(rng, length, length, "float32", batch=())
+    options = {"size": tile} if name == "window" else {"tile": tile}
+
+    def loss(q, k, v):
+        f = getattr(wing.lib, f"{name}_attention")
+        return f(q, k, v, causal=True, **options).sum()
+
+    if wing.name == "nnx":
+        import jax
+
+        largest = largest_array_in_the_program(
+            jax.grad(loss, (0, 1, 2)), *map(wing.array, (q, k, v))
+        )
+    else:
+        from torch.utils._python_dispatch import TorchDispatchMode
+
+        class Watch(TorchDispatchMode):
+            largest = 0
+
+            def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+                out = func(*args, **(kwargs or {}))
+                for one in out if isinstance(out, (tuple, list)) else [out]:
+                    if hasattr(one, "numel"):
+                        Watch.largest = max(Watch.largest, one.numel())
+                return out
+
+        with Watch():
+            wing.grad(loss, q, k, v)
+        largest = Watch.largest
+    assert largest <= 4 * length * tile < length**2 / 4
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda lib, q, k: lib.tiled_attention(q, k, k, tile=0), "tile must be"),
+        (lambda lib, q, k: lib.window_attention(q, k, k, size=2), "same positions"),
+        (lambda lib, q, k: lib.window_attention(k, k, k, size=0), "size must be"),
+        (
+            lambda lib, q, k: lib.linear_attention(q, k, k, causal=True),
+            "3 queries and 5 keys",
+        ),
+        (lambda lib, q, k: lib.tiled_attention(q, k[:, :2], k), "same width"),
+    ],
+)
+def test_what_cannot_be_computed_is_refused(wing, rng, request, call, message):
+    if request.config.getoption("jaxtyping_packages"):
+        pytest.skip("the shape hook speaks first")
+    q, k = (wing.array(rng.standard_normal((n, DH))) for n in (3, 5))
+    with pytest.raises(ValueError, match=message):
+        call(wing.lib, q, k)
