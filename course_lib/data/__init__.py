@@ -19,12 +19,29 @@ from course_lib.data.households import (
 )
 from course_lib.data.markov import Source, entropy
 from course_lib.data.masked import IGNORE, Masked, best_guess, guess_losses, mask_words
+from course_lib.data.sequences import (
+    MAJORITY_EXAMPLES,
+    Labelled,
+    NextToken,
+    Pairs,
+    induction,
+    late_majority,
+    majority,
+    majority_class,
+    recall,
+    reversal,
+    which_came_first,
+)
 
 __all__ = [
     "IGNORE",
+    "MAJORITY_EXAMPLES",
     "Grammar",
     "Households",
+    "Labelled",
     "Masked",
+    "NextToken",
+    "Pairs",
     "Source",
     "best_guess",
     "draw_spending",
@@ -33,7 +50,14 @@ __all__ = [
     "entropy",
     "grammar",
     "guess_losses",
+    "induction",
+    "late_majority",
+    "majority",
+    "majority_class",
     "mask_words",
+    "recall",
+    "reversal",
     "spending",
     "wave",
+    "which_came_first",
 ]

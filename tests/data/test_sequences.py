@@ -1,0 +1,203 @@
+"""Tasks on sequences: the rule holds in every row, and the best loss is the best."""
+
+import math
+
+import numpy as np
+import pytest
+
+from course_lib import data
+
+
+def bags(tokens, vocab_size):
+    """How often each token occurs in each row, padding left out."""
+    counts = np.zeros((len(tokens), vocab_size), dtype=int)
+    for row, sequence in enumerate(tokens):
+        np.add.at(counts[row], sequence, 1)
+    return counts[:, 1:]
+
+
+def induction_predictor(tokens, n_symbols):
+    """The best predictor, one row at a time: copy where the key is known."""
+    predictions = np.full((*tokens.shape, n_symbols + 1), 1 / n_symbols)
+    predictions[..., 0] = 0
+    for row, sequence in enumerate(tokens):
+        code = {}
+        for t, token in enumerate(sequence):
+            if t % 2 == 1:
+                code[sequence[t - 1]] = token
+            elif token in code:
+                predictions[row, t] = np.eye(n_symbols + 1)[code[token]]
+    return predictions
+
+
+def test_induction_pays_its_best_loss():
+    task = data.induction(4001, seed=3, n_pairs=11, n_symbols=5)
+    p = np.take_along_axis(
+        induction_predictor(task.tokens, 5), task.targets[..., None], -1
+    )[..., 0]
+    losses = -np.log(p)
+    assert np.isfinite(losses).all()  # a copy is never wrong
+    error = losses.std(0) / np.sqrt(len(losses))
+    assert (np.abs(losses.mean(0) - task.best_loss) <= 4 * error + 1e-12).all()
+
+
+def test_induction_best_loss_equals_enumeration():
+    """Three pairs, two symbols: every code and every row of keys, each as likely."""
+    task = data.induction(1, seed=1, n_pairs=3, n_symbols=2)
+    total = np.zeros(5)
+    for code in range(4):
+        for keys in range(8):
+            key = [(keys >> i) % 2 for i in range(3)]
+            row = [s for k in key for s in (k + 1, (code >> k) % 2 + 1)]
+            p = induction_predictor(np.array([row[:-1]]), 2)[0]
+            total -= np.log(p[np.arange(5), row[1:]])
+    np.testing.assert_allclose(total / 32, task.best_loss, rtol=1e-12)
+
+
+def test_induction_targets_are_the_next_tokens():
+    task = data.induction(7, seed=5)
+    assert (task.targets[:, :-1] == task.tokens[:, 1:]).all()
+    assert task.tokens.shape == (7, 31)
+    assert task.tokens.min() >= 1
+    assert task.tokens.max() < task.vocab_size
+
+
+@pytest.mark.parametrize("distance", [0, 1, 13])
+def test_recall_says_what_stood_there(distance):
+    task = data.recall(5, seed=7, distance=distance, length=17, n_symbols=3)
+    for tokens, targets in zip(task.tokens, task.targets, strict=True):
+        for t in range(17):
+            expected = data.IGNORE if t < distance else tokens[t - distance]
+            assert targets[t] == expected
+    counted = ~np.isnan(task.best_loss)
+    assert (counted == (task.targets != data.IGNORE)).all()
+    assert (task.best_loss[counted] == 0).all()
+    assert task.chance == 1 / 3
+
+
+def test_recalled_symbols_are_uniform_so_chance_is_chance():
+    task = data.recall(2003, seed=7, distance=2, length=17, n_symbols=3)
+    shares = np.bincount(task.targets[:, 2:].ravel())[1:] / task.targets[:, 2:].size
+    assert np.abs(shares - task.chance).max() < 0.01
+
+
+def test_reversal_reverses_and_pads_on_the_right():
+    task = data.reversal(101, seed=11, max_length=7, min_length=3, n_symbols=5)
+    assert set(task.lengths) == {3, 4, 5, 6, 7}
+    for source, target, length in zip(
+        task.sources, task.targets, task.lengths, strict=True
+    ):
+        assert (source[:length] > 0).all()
+        assert (source[length:] == 0).all()
+        answer = [task.start_id, *source[:length][::-1], task.end_id]
+        assert list(target) == answer + [0] * (7 - length)
+    assert task.targets.max() == task.vocab_size - 1
+
+
+def test_which_came_first_is_labeled_by_order():
+    task = data.which_came_first(202, seed=13, length=11, n_symbols=3)
+    for tokens, label in zip(task.tokens, task.labels, strict=True):
+        sequence = list(tokens)
+        assert sequence.count(4) == sequence.count(5) == 1
+        assert label == (sequence.index(4) < sequence.index(5))
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        data.which_came_first(202, seed=13, length=11),
+        data.late_majority(202, seed=17, side=7),
+    ],
+    ids=["which came first", "late majority"],
+)
+def test_the_same_bag_has_both_classes_equally_often(task):
+    """So any rule that sees only the bag is right exactly half the time."""
+    counts = bags(task.tokens, task.vocab_size)
+    assert (counts[::2] == counts[1::2]).all()
+    assert (task.labels[::2] == 1 - task.labels[1::2]).all()
+    assert 0.3 < task.labels[::2].mean() < 0.7  # nor does the place in the pair tell
+    assert task.bag_accuracy == 0.5
+
+
+@pytest.mark.parametrize("ties", ["B", "none"])
+def test_majority_is_labeled_by_the_rule(ties):
+    task = data.majority(301, seed=19, max_length=11, min_length=2, ties=ties)
+    n_ties = 0
+    for tokens, length, label in zip(
+        task.tokens, task.lengths, task.labels, strict=True
+    ):
+        entries = tokens[:length]
+        assert (entries > 0).all()
+        assert (tokens[length:] == 0).all()
+        assert task.names[label] == data.majority_class(entries)
+        n_ties += 2 * (entries >= 5).sum() == length
+    assert (n_ties > 0) == (ties == "B")
+    assert task.labels.sum() == 150
+
+
+def test_majority_is_linear_in_the_counts():
+    task = data.majority(301, seed=19, max_length=11)
+    counts = bags(task.tokens, task.vocab_size)
+    score = counts @ np.array([-1, -1, -1, -1, 1, 1, 1])
+    assert ((score > 0) == task.labels).all()
+    assert task.bag_accuracy == 1.0
+
+
+def test_the_printed_examples_follow_the_rule_and_have_no_tie():
+    assert len(data.MAJORITY_EXAMPLES) == 6
+    for entries, name in data.MAJORITY_EXAMPLES:
+        assert data.majority_class(entries) == name
+        assert 2 * sum(e >= 5 for e in entries) != len(entries)
+    assert data.majority_class((5, 1)) == "B"
+
+
+def test_late_majority_is_labeled_by_the_right_part():
+    task = data.late_majority(202, seed=17, side=5, highest=9)
+    for tokens, length, label in zip(
+        task.tokens, task.lengths, task.labels, strict=True
+    ):
+        text = list(tokens[:length])
+        assert text.count(10) == 1
+        left, right = text[: text.index(10)], text[text.index(10) + 1 :]
+        assert task.names[label] == data.majority_class(right)
+        assert task.names[1 - label] == data.majority_class(left)
+        assert len(left) % 2 == len(right) % 2 == 1
+
+
+def test_one_seed_one_draw():
+    draws = {
+        "induction": lambda seed: data.induction(5, seed=seed).tokens,
+        "recall": lambda seed: data.recall(5, seed=seed, distance=3).tokens,
+        "reversal": lambda seed: data.reversal(5, seed=seed).targets,
+        "first": lambda seed: data.which_came_first(6, seed=seed).tokens,
+        "majority": lambda seed: data.majority(5, seed=seed).tokens,
+        "late": lambda seed: data.late_majority(6, seed=seed).tokens,
+    }
+    for draw in draws.values():
+        assert (draw(1) == draw(1)).all()
+        assert (draw(1) != draw(2)).any()
+
+
+def test_chance_and_loss_agree_for_a_key():
+    task = data.induction(3, seed=1, n_symbols=7)
+    assert task.best_loss[1] == pytest.approx(math.log(7))
+    assert task.chance == 1 / 7
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: data.recall(3, seed=0, distance=5, length=5), "less than length"),
+        (lambda: data.reversal(3, seed=0, min_length=9, max_length=5), "at most"),
+        (lambda: data.which_came_first(3, seed=0), "n must be even"),
+        (lambda: data.which_came_first(4, seed=0, length=1), "at least 2"),
+        (lambda: data.late_majority(4, seed=0, side=6), "nearest that fits is 5"),
+        (lambda: data.majority(4, seed=0, highest=4), "highest must be at least 5"),
+        (lambda: data.majority(4, seed=0, ties="A"), "ties must be one of"),
+        (lambda: data.majority(4, seed=0, min_length=0), "min_length"),
+        (lambda: data.induction(4, seed=0, n_pairs=0), "n_pairs"),
+    ],
+)
+def test_refusals_say_the_rule(call, words):
+    with pytest.raises(ValueError, match=words):
+        call()
