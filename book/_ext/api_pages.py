@@ -30,9 +30,13 @@ ARXIV = re.compile(r"\barXiv:(\d{4}\.\d{4,5})")
 
 
 def list_modules(package: str) -> list[str]:
-    """List the public modules directly inside a package, by name."""
+    """List what is public directly inside a package, but for the two wings."""
     found = pkgutil.iter_modules(import_module(package).__path__)
-    return sorted(m.name for m in found if not m.ispkg and not m.name.startswith("_"))
+    return sorted(
+        module.name
+        for module in found
+        if module.name not in WINGS and not module.name.startswith("_")
+    )
 
 
 def automodule(name: str) -> str:
@@ -65,6 +69,22 @@ def insert_reference(_app: Sphinx, _docname: str, source: list[str]) -> None:
         source[0] = pattern.sub(lambda _: reference(), source[0])
 
 
+class Qualify(ast.NodeTransformer):
+    """Give the library's own classes their full names, so that links find them.
+
+    Both wings have a class of each name; `Rotary` alone would mean either.
+    """
+
+    def __init__(self, names: dict[str, Any]) -> None:
+        self.names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:  # noqa: N802
+        found = self.names.get(node.id)
+        if not inspect.isclass(found) or not found.__module__.startswith(PACKAGE):
+            return node
+        return ast.parse(f"{found.__module__}.{found.__qualname__}", mode="eval").body
+
+
 def written_signature(function: Any) -> tuple[str, str] | None:
     """Read a signature from the source, without `self`.
 
@@ -75,7 +95,8 @@ def written_signature(function: Any) -> tuple[str, str] | None:
         The arguments in brackets, and what is returned; None if there is no source.
     """
     try:
-        source = textwrap.dedent(inspect.getsource(inspect.unwrap(function)))
+        function = inspect.unwrap(function)
+        source = textwrap.dedent(inspect.getsource(function))
         node = ast.parse(source).body[0]
     except (OSError, TypeError, SyntaxError):
         return None
@@ -85,7 +106,11 @@ def written_signature(function: Any) -> tuple[str, str] | None:
     positional = arguments.posonlyargs or arguments.args
     if positional and positional[0].arg in {"self", "cls"}:
         del positional[0]
-    returns = ast.unparse(node.returns) if node.returns else ""
+    qualify = Qualify(getattr(function, "__globals__", {}))
+    for argument in ast.walk(arguments):
+        if isinstance(argument, ast.arg) and argument.annotation:
+            argument.annotation = qualify.visit(argument.annotation)
+    returns = ast.unparse(qualify.visit(node.returns)) if node.returns else ""
     return f"({ast.unparse(arguments)})", returns
 
 

@@ -11,6 +11,7 @@ does not alter it: that stored outputs are still true is for the tests to say.
 """
 
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,22 @@ def fill_cache(app: Sphinx, env: Any, docnames: list[str]) -> None:
             LOGGER.info("[stored_outputs] %s has not been executed", notebook.name)
 
 
+def offer_download(app: Sphinx, exception: Exception | None) -> None:
+    """After the build: the notebook to download is the committed one.
+
+    The theme offers the one that myst-nb wrote, which has lost its outputs.
+    """
+    if exception:
+        return
+    for download in Path(app.outdir, "_sources").rglob("*.ipynb"):
+        relative = download.relative_to(Path(app.outdir, "_sources"))
+        notebook = Path(app.srcdir, relative)
+        if notebook.exists():
+            shutil.copyfile(notebook, download)
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Fill the cache early in the build."""
+    """Fill the cache early in the build, and the downloads at its end."""
     app.connect("env-before-read-docs", fill_cache)
+    app.connect("build-finished", offer_download)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -44,7 +44,7 @@ class Book:
     def __init__(self, root):
         self.root = root
         self.folder = root / "book"
-        self.folder.mkdir()
+        self.folder.mkdir(exist_ok=True)
         self.text = self.folder / "chapter.md"
         self.notebook = self.folder / "chapter.ipynb"
         (root / "_config.yml").write_text(CONFIG)

@@ -1,0 +1,148 @@
+"""The reference says what is written in the source."""
+
+import html
+import re
+import sys
+from importlib import import_module
+
+import pytest
+from api_pages import escape, list_modules, mark_equations, written_signature
+
+LIBRARY = '''\
+"""A library.
+
+    y = |x| * 2
+
+Someone 2017, arXiv:1706.03762.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+class Hidden(type):
+    def __call__(cls, *args, **kwargs):
+        return super().__call__(*args, **kwargs)
+
+
+class Layer(metaclass=Hidden):
+    """A layer."""
+
+    def __init__(self, d_model: int, *, rngs: "Rngs"):
+        pass
+
+    def __call__(self, x: Float[Array, "*B T D"]) -> Float[Array, "*B T D"]:
+        """Map `x` by |W|."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """Settings."""
+
+    depth: int = 12
+
+
+def build() -> Layer:
+    """Build."""
+
+
+def attention(
+    q: Float[Tensor, "*B T Dh"], *, mask: Bool[Tensor, "*#B #T #S"] | None = None
+):
+    """Attend.
+
+    Args:
+        q: Queries, |q| > 0.
+    """
+'''
+
+
+@pytest.fixture
+def library(tmp_path, monkeypatch):
+    """A small package whose annotations are no names that exist."""
+    package = tmp_path / "small_library"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "_private.py").write_text("")
+    (package / "torch").mkdir()
+    (package / "torch" / "__init__.py").write_text("")
+    (package / "pieces.py").write_text(LIBRARY)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield import_module("small_library.pieces")
+    for name in [name for name in sys.modules if name.startswith("small_library")]:
+        del sys.modules[name]
+
+
+def test_shapes_stand_in_signatures_as_written(library):
+    arguments, returns = written_signature(library.attention)
+    assert arguments == (
+        "(q: Float[Tensor, '*B T Dh'], *, mask: Bool[Tensor, '*#B #T #S'] | None=None)"
+    )
+    assert returns == ""
+
+
+def test_self_is_left_out(library):
+    signature = written_signature(library.Layer.__call__)
+    assert signature == ("(x: Float[Array, '*B T D'])", "Float[Array, '*B T D']")
+
+
+def test_what_has_no_source_is_left_to_autodoc(library):
+    assert written_signature(library.Config.__init__) is None
+    assert written_signature(len) is None
+
+
+def test_the_library_s_own_classes_are_named_in_full(library, monkeypatch):
+    monkeypatch.setattr("api_pages.PACKAGE", "small_library")
+    assert written_signature(library.build)[1] == "small_library.pieces.Layer"
+
+
+def test_modules_are_listed_but_neither_wings_nor_private_ones(library):
+    assert list_modules("small_library") == ["pieces"]
+
+
+def test_equations_are_set_as_written():
+    lines = ["A title.", "", "    y = |x|", "", "Words about |x|."]
+    assert mark_equations(lines) == [
+        "A title.",
+        "",
+        ".. code-block:: text",
+        "",
+        "    y = |x|",
+        "",
+        r"Words about \|x\|.",
+    ]
+
+
+def test_code_in_a_sentence_is_left_alone():
+    assert escape("`*#B T` and *args, |x|") == r"`*#B T` and \*args, \|x\|"
+
+
+def test_a_page_shows_the_signatures_that_metaclasses_hide(book, library):
+    options = ":members:\n   :special-members: __call__"
+    directive = f".. automodule:: {library.__name__}\n   {options}"
+    book.write(f"\n```{{eval-rst}}\n{directive}\n```\n")
+    status, page, said = book.build("sphinx.ext.napoleon", "api_pages")
+    assert status == 0, said
+    for name in ("d_model", "rngs", "depth", "mask"):
+        assert f'<span class="n"><span class="pre">{name}</span></span>' in page
+    assert "kwargs" not in page
+    assert "arxiv.org/abs/1706.03762" in page
+    words = re.sub(r"<[^>]*>", "", page)
+    assert "q: Float[Tensor, '*B T Dh']" in html.unescape(words)
+
+
+def test_the_library_s_own_modules_are_found():
+    for wing in ("torch", "nnx"):
+        assert {"attention", "multihead"} <= set(list_modules(f"course_lib.{wing}"))
+    rooms = set(list_modules("course_lib"))
+    assert {"check", "data", "oracle", "plot", "shapes"} <= rooms
+    assert not {"torch", "nnx"} & rooms
+
+
+def test_an_nnx_layer_shows_its_own_arguments():
+    pytest.importorskip("flax")
+    multihead = import_module("course_lib.nnx.multihead")
+    arguments, _ = written_signature(multihead.MultiHeadAttention.__dict__["__init__"])
+    assert arguments.startswith("(d_model: int, n_heads: int, *, ")
+    assert arguments.endswith("rngs: nnx.Rngs)")

@@ -1,0 +1,48 @@
+"""A page describes itself by its first plain sentences."""
+
+import re
+
+import pytest
+from page_description import shorten
+
+
+def described(page):
+    (found,) = re.findall(r'<meta name="description" content="([^"]*)"', page)
+    return found
+
+
+def write_only(book, words):
+    book.write()
+    text = book.text.read_text().replace("Some words.", words)
+    book.text.write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("One sentence. And *another* one.", "One sentence. And another one."),
+        ("Plain at first. Then $x^2$ follows.", "Plain at first."),
+        ("$x^2$ comes first.\n\nThe next is plain.", "The next is plain."),
+        ("> A quotation.\n\nAnd words.", "And words."),
+        ("Says \"yes\" & 'no'.", "Says “yes” &amp; ‘no’."),
+    ],
+)
+def test_the_first_plain_sentences_are_taken(book, words, expected):
+    write_only(book, words)
+    extensions = ["sphinxext.opengraph", "page_description"]
+    status, page, said = book.build(
+        *extensions,
+        myst_enable_extensions=["dollarmath"],
+        ogp_site_url="https://example.org/",
+    )
+    assert status == 0, said
+    assert described(page) == expected
+    (preview,) = re.findall(r'property="og:description" content="([^"]*)"', page)
+    assert preview == expected
+
+
+def test_long_paragraphs_are_cut_after_a_sentence():
+    assert shorten("Short one. " + "word " * 50, limit=60) == "Short one."
+    cut = shorten("word " * 50, limit=60)
+    assert len(cut) <= 60
+    assert cut.endswith("word …")

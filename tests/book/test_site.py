@@ -1,0 +1,256 @@
+"""The built site: it needs no other host, its links hold, its pictures are described.
+
+These tests read `_build/html`; `make test` builds it first.
+"""
+
+import gzip
+import json
+import re
+import shutil
+import subprocess
+import sys
+from functools import cache
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+import yaml
+from conftest import ROOT
+
+SITE = ROOT / "_build" / "html"
+if not (SITE / "searchindex.js").exists():
+    pytest.skip(
+        "the book is not built: run `jupyter-book build .` first",
+        allow_module_level=True,
+    )
+
+CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
+TOC = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))
+FILES = [TOC["root"], *(c["file"] for part in TOC["parts"] for c in part["chapters"])]
+CHAPTERS = [name for name in FILES if (ROOT / f"{name}.ipynb").exists()]
+PAGES = sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html"))
+PAGES = [page for page in PAGES if not page.startswith("_static/")]  # templates
+OUTSIDE = re.compile(r"(?:https?:)?//[\w-]+\.[\w.-]+")
+# Addresses that a script names without asking for them: namespaces, licenses, manuals.
+NAMED_ONLY = {
+    "www.w3.org",
+    "clipboardjs.com",
+    "developer.mozilla.org",
+    "pydata-sphinx-theme.readthedocs.io",
+    "www.mathjax.org",
+}
+# MathJax fetches these when a reader asks its menu for speech; the book has no menu.
+BEHIND_THE_MENU = {"cdn.jsdelivr.net"}
+
+
+class Reader(HTMLParser):
+    """Collect a page's elements and the text of its scripts and styles."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.elements = []
+        self.inline = []
+        self.words = []
+        self._inside = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        attributes = {name: value or "" for name, value in attrs}
+        self.elements.append((tag, attributes))
+        if tag in {"script", "style"}:
+            self._inside.append(tag)
+
+    def handle_endtag(self, tag):
+        if self._inside and tag == self._inside[-1]:
+            self._inside.pop()
+
+    def handle_data(self, data):
+        (self.inline if self._inside else self.words).append(data)
+
+    def all(self, tag):
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+@cache
+def read(page):
+    return Reader((SITE / page).read_text("utf-8"))
+
+
+def hosts(text):
+    return {match[0].rpartition("//")[2] for match in OUTSIDE.finditer(text)}
+
+
+def loaded(page):
+    """List the files of this site that a page loads: scripts, styles, pictures."""
+    reader = read(page)
+    urls = [
+        a["src"] for tag in ("script", "img") for a in reader.all(tag) if "src" in a
+    ]
+    urls += [a["href"] for a in reader.all("link") if a.get("rel") == "stylesheet"]
+    urls = [url.partition("?")[0] for url in urls if not url.startswith("data:")]
+    return {((SITE / page).parent / url).resolve() for url in urls}
+
+
+def test_the_site_has_every_page_of_the_contents():
+    assert CHAPTERS
+    for name in FILES:
+        assert f"{name}.html" in PAGES
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_asks_nothing_of_another_host(page):
+    reader = read(page)
+    asked = [
+        (tag, attributes[name])
+        for tag, attributes in reader.elements
+        # What is followed only by a click, or by nobody.
+        if tag != "a" and attributes.get("rel") != "canonical"
+        for name in ("src", "href", "srcset", "data", "poster", "action", "style")
+        if OUTSIDE.search(attributes.get(name, ""))
+    ]
+    asked += [("inline", host) for host in hosts(" ".join(reader.inline)) - NAMED_ONLY]
+    assert asked == []
+
+
+def test_styles_and_scripts_ask_nothing_of_another_host():
+    files = {file for page in PAGES if page != "404.html" for file in loaded(page)}
+    assert files
+    for file in files:
+        if file.suffix == ".css":
+            assert not re.search(
+                r"(?:@import|url\()\s*[\"']?(?:https?:)?//", file.read_text("utf-8")
+            ), file
+        elif file.suffix == ".js":
+            allowed = NAMED_ONLY | (
+                BEHIND_THE_MENU if "mathjax" in str(file) else set()
+            )
+            text = re.sub(r"^\s*(?://|\*).*$", "", file.read_text("utf-8"), flags=re.M)
+            found = set(re.findall(r"https?://([\w-]+\.[\w.-]+)", text))
+            assert found <= allowed, file
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_what_a_page_loads_is_there(page):
+    if page == "404.html":
+        pytest.skip("its addresses are those of the published site")
+    assert [str(file) for file in loaded(page) if not file.exists()] == []
+
+
+def test_mathematics_is_set_by_the_site_s_own_mathjax_without_a_menu():
+    with_math = [page for page in PAGES if "mathjax/tex-svg.js" in str(loaded(page))]
+    assert {f"{name}.html" for name in CHAPTERS} & set(with_math)
+    for page in with_math:
+        assert '"enableMenu": false' in " ".join(read(page).inline)
+
+
+@pytest.mark.parametrize("page", [f"{name}.html" for name in FILES])
+def test_every_picture_says_what_it_shows(page):
+    for image in read(page).all("img"):
+        alt = image.get("alt", "").strip()
+        assert len(alt) >= 4, image
+        assert not re.search(r"\.(?:png|svg|jpe?g|gif)$|^[0-9a-f]{16}|/", alt), image
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_every_executed_figure_has_a_number_and_a_caption(name):
+    text = (SITE / f"{name}.html").read_text("utf-8")
+    executed = re.findall(r"<img[^>]*src=\"[^\"]*_images/[0-9a-f]{32,}[^\"]*\"", text)
+    figures = re.findall(r"<figure[^>]*id=\"([^\"]*)\".*?</figure>", text, re.DOTALL)
+    assert len(figures) >= len(executed)
+    assert all(figure.startswith("fig-") for figure in figures)
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_buttons_lead_to_the_right_files(name):
+    repository = CONFIG["repository"]
+    url, branch = repository["url"].rstrip("/"), repository["branch"]
+    owner = url.partition("://")[2].partition("/")[2]
+    links = {a.get("href", "") for a in read(f"{name}.html").all("a")}
+    colab = CONFIG["launch_buttons"]["colab_url"]
+    assert f"{colab}/github/{owner}/blob/{branch}/{name}.ipynb" in links
+    assert f"{url}/edit/{branch}/{name}.md" in links
+    assert f"../_sources/{name}.ipynb" in links
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_the_download_is_the_notebook_that_was_tested(name):
+    def cells(path):
+        notebook = json.loads(path.read_text("utf-8"))
+        return [
+            ("".join(cell["source"]), [o["output_type"] for o in cell["outputs"]])
+            for cell in notebook["cells"]
+            if cell["cell_type"] == "code"
+        ]
+
+    download = SITE / "_sources" / f"{name}.ipynb"
+    assert cells(download) == cells(ROOT / f"{name}.ipynb")
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_search_engines_get_a_plain_description(name):
+    metas = read(f"{name}.html").all("meta")
+    described = [m["content"] for m in metas if m.get("name") == "description"]
+    assert len(described) == 1
+    assert len(described[0]) > 40
+    assert not re.search(r"[\\${}]", described[0])
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_both_frameworks_stand_in_every_tab_set(name):
+    labels = [a for a in read(f"{name}.html").all("label") if "data-sync-id" in a]
+    assert labels
+    order = [a["data-sync-id"] for a in labels]
+    assert order == ["torch", "nnx"] * (len(order) // 2)
+    assert {a["data-sync-group"] for a in labels} == {"framework"}
+
+
+def test_the_cell_for_colab_is_not_shown():
+    for name in CHAPTERS:
+        assert "google.colab" not in " ".join(read(f"{name}.html").words)
+
+
+def test_every_page_can_be_found_by_search():
+    index = (SITE / "searchindex.js").read_text("utf-8")
+    index = json.loads(index[index.index("{") : index.rindex("}") + 1])
+    assert set(FILES) <= set(index["docnames"])
+    assert "attent" in index["terms"]  # stems: attention, attentive
+    scripts = [a.get("src", "") for a in read("search.html").all("script")]
+    assert any(src.startswith("searchindex.js") for src in scripts)
+
+
+def test_there_is_one_search_button_and_not_two():
+    text = (SITE / f"{CHAPTERS[0]}.html").read_text("utf-8")
+    assert text.count("search-button-field") == 1
+
+
+def test_a_sitemap_names_the_published_pages():
+    text = (SITE / "sitemap.xml").read_text("utf-8")
+    for name in FILES:
+        assert f"/{name}.html</loc>" in text
+
+
+def test_links_and_their_targets_exist():
+    lychee = shutil.which("lychee") or str(Path(sys.executable).parent / "lychee")
+    # The page for what is not found has the addresses of the published site.
+    pages = [str(SITE / page) for page in PAGES if page != "404.html"]
+    done = subprocess.run(
+        [lychee, "--offline", "--include-fragments", "--no-progress", *pages],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_page_ships_under_500_kb_compressed(name):
+    page = f"{name}.html"
+    files = {SITE / page} | {f for f in loaded(page) if "mathjax" not in str(f)}
+    pictures = {".png", ".jpg", ".webp", ".woff2"}  # compressed already
+    sizes = {
+        file.name: len(data if file.suffix in pictures else gzip.compress(data))
+        for file in files
+        for data in [file.read_bytes()]
+    }
+    largest = sorted(sizes.items(), key=lambda item: -item[1])[:5]
+    assert sum(sizes.values()) < 500_000, largest
