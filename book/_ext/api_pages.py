@@ -78,7 +78,7 @@ class Qualify(ast.NodeTransformer):
     def __init__(self, names: dict[str, Any]) -> None:
         self.names = names
 
-    def visit_Name(self, node: ast.Name) -> ast.expr:  # noqa: N802
+    def visit_Name(self, node: ast.Name) -> ast.expr:
         found = self.names.get(node.id)
         if not inspect.isclass(found) or not found.__module__.startswith(PACKAGE):
             return node
