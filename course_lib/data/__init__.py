@@ -19,6 +19,12 @@ from course_lib.data.households import (
 )
 from course_lib.data.markov import Source, entropy
 from course_lib.data.masked import IGNORE, Masked, best_guess, guess_losses, mask_words
+from course_lib.data.relations import (
+    Warehouses,
+    draw_warehouses,
+    every_day,
+    one_head_bound,
+)
 from course_lib.data.sequences import (
     MAJORITY_EXAMPLES,
     Labelled,
@@ -43,11 +49,14 @@ __all__ = [
     "NextToken",
     "Pairs",
     "Source",
+    "Warehouses",
     "best_guess",
     "draw_spending",
+    "draw_warehouses",
     "draw_wave",
     "engel",
     "entropy",
+    "every_day",
     "grammar",
     "guess_losses",
     "induction",
@@ -55,6 +64,7 @@ __all__ = [
     "majority",
     "majority_class",
     "mask_words",
+    "one_head_bound",
     "recall",
     "reversal",
     "spending",

@@ -1,0 +1,118 @@
+"""Warehouses on a ring: a task with two relations, which one attention head can't do.
+
+Each firm buys from one other firm, its supplier, and sells to another, its buyer. On a
+day when the supplier is open, a crate arrives at the firm's warehouse; on a day when
+the buyer is open, a crate leaves. By how much does the stock change?
+
+    change_i = open[supplier of i] - open[buyer of i]
+
+One head gives each firm an average of what the others say, with positive weights, and
+an average can't subtract: `one_head_bound` is what it can explain at best. Two heads
+and an output projection can take the difference.
+"""
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from course_lib.shapes import check_size
+
+
+@dataclass(frozen=True, kw_only=True)
+class Warehouses:
+    """Days at warehouses, and what happened there.
+
+    Args:
+        is_open: 1 where a firm is open that day, else 0, `n T`.
+        ties: Who deals with whom, `n 2 T T`: `ties[:, 0, i, j]` is True where j
+            supplies i, `ties[:, 1, i, j]` where j buys from i.
+        change: Crates that came in minus crates that went out, -1, 0 or 1, `n T`.
+    """
+
+    is_open: np.ndarray
+    ties: np.ndarray
+    change: np.ndarray
+
+
+def draw_warehouses(n: int, *, n_firms: int = 5, seed: int | list[int]) -> Warehouses:
+    """Draw days: each with a ring of its own, each firm open with probability 1/2.
+
+    Args:
+        n: How many days.
+        n_firms: T, at least 3, so that supplier, buyer and firm are three.
+        seed: Seed of the draw; a list of whole numbers is one seed too.
+
+    Returns:
+        The days. Nothing is noise: open, ties and change fit exactly.
+
+    Raises:
+        ValueError: n is not at least 1, or n_firms not at least 3.
+    """
+    _check(n, n_firms)
+    rng = np.random.default_rng(seed)
+    is_open = (rng.random((n, n_firms)) < 0.5).astype(np.int64)
+    along = np.argsort(rng.random((n, n_firms)), axis=1)  # each supplies the next
+    supplier = np.empty_like(along)
+    np.put_along_axis(supplier, along, np.roll(along, 1, axis=1), axis=1)
+    return _warehouses(is_open, supplier)
+
+
+def every_day(n_firms: int = 5) -> Warehouses:
+    """List every day there can be on one ring: all `2 ** n_firms`, equally likely.
+
+    What a model scores here is its exact expected score, without a sampling error, if
+    it does not care about the firms' order, as attention does not.
+
+    Args:
+        n_firms: T, at least 3. Firm 0 supplies firm 1, and so on round.
+
+    Returns:
+        The days.
+
+    Raises:
+        ValueError: n_firms is not at least 3.
+    """
+    _check(1, n_firms)
+    is_open = np.array(list(product((0, 1), repeat=n_firms)), dtype=np.int64)
+    supplier = np.roll(np.arange(n_firms), 1)
+    return _warehouses(is_open, np.broadcast_to(supplier, is_open.shape))
+
+
+def one_head_bound() -> float:
+    """The share of the variance of `change` that one head can explain at best.
+
+    The claim behind the number: whatever its weights, a head's answer when just one of
+    the two is open lies between its answers when both are and when neither is. Of all
+    predictions that obey this, the best takes each of the two mixed cases for one of
+    the pure ones, and gives each group its mean.
+
+    Returns:
+        R², the same however many firms there are.
+    """
+    errors = []
+    for taken_for in product(("neither open", "both open"), repeat=2):
+        groups = {"neither open": [0.0], "both open": [0.0]}
+        for change, pure in zip((1.0, -1.0), taken_for, strict=True):
+            groups[pure].append(change)
+        errors.append(sum(len(g) * np.var(g) for g in groups.values()) / 4)
+    return float(1 - min(errors) / np.var([0.0, 0.0, 1.0, -1.0]))
+
+
+def _warehouses(is_open: np.ndarray, supplier: np.ndarray) -> Warehouses:
+    supplies = np.arange(is_open.shape[1]) == supplier[..., None]  # n T T
+    ties = np.stack([supplies, supplies.swapaxes(1, 2)], axis=1)
+    incoming, outgoing = np.einsum("nrts,ns->rnt", ties, is_open)
+    return Warehouses(
+        is_open=is_open, ties=ties, change=(incoming - outgoing).astype(np.float64)
+    )
+
+
+def _check(n: int, n_firms: int) -> None:
+    check_size("n", n)
+    check_size("n_firms", n_firms)
+    if n_firms < 3:
+        raise ValueError(
+            f"n_firms must be at least 3: got {n_firms}. A firm's supplier and its "
+            "buyer are two others."
+        )
