@@ -1,7 +1,7 @@
 """The two pictures of the attention chapter that are not drawn by its own cells.
 
     python book/figures/attention.py shapes   # attention-shapes.svg
-    python book/figures/attention.py cost     # attention-cost.svg, with this machine's clock
+    python book/figures/attention.py cost     # attention-cost.svg, timed here
 
 The clock's answer differs from machine to machine and from run to run, so it is drawn
 here, once, and the chapter's cells count operations instead. Letters are outlines.
@@ -58,7 +58,7 @@ def _grid(ax: Axes, left: float, values: np.ndarray, name: str, shape: str):
 def _frame(ax: Axes, left: float, bottom: float, width: float, height: float):
     ax.add_patch(
         Rectangle(
-            (left, bottom), width, height, fill=False, ec=plot.COLORS["orange"], lw=2.6
+            (left, bottom), width, height, fill=False, ec=plot.COLORS["green"], lw=2.6
         )
     )
 
@@ -96,7 +96,7 @@ def shapes() -> Figure:
 
 
 def _fastest(calls: dict[str, Callable[[], object]]) -> dict[str, float]:
-    """Seconds of each call at its best; the calls take turns, so noise hits all alike."""
+    """Seconds of each call at its best; calls take turns, so noise hits all alike."""
     best = dict.fromkeys(calls, np.inf)
     for _ in range(ROUNDS):
         for name, call in calls.items():

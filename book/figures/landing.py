@@ -12,9 +12,9 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
-from statsmodels.datasets import engel
 
 from course_lib import oracle, plot
+from course_lib.data import engel
 
 HERE = Path(__file__).parent
 SIZE = (4.2, 3.3)
@@ -23,8 +23,7 @@ INK = plot.COLORS["black"]
 
 def similarity(income: float = 800.0, bandwidth: float = 120.0) -> Figure:
     """Households shaded by how much each counts for one that earns `income`."""
-    data = engel.load_pandas().data
-    x, y = data["income"].to_numpy(), data["foodexp"].to_numpy()
+    x, y = engel()
     predicted, weights = oracle.nadaraya_watson(
         np.array([[income]]), x[:, None], y[:, None], bandwidth
     )
@@ -85,8 +84,10 @@ def attention() -> Figure:
         (0, 0),
         arrowprops={"arrowstyle": "-|>", "color": plot.COLORS["orange"], "lw": 3},
     )
-    ax.text(*(query[0] + [0.15, -0.05]), "query", color="#8A5A00", ha="left")
-    ax.text(*(keys[3] + [0.1, 0.25]), "key", color=INK, ha="left")
+    x, y = query[0]
+    ax.text(x + 0.15, y - 0.05, "query", color="#8A5A00", ha="left")
+    x, y = keys[3]
+    ax.text(x + 0.1, y + 0.25, "key", color=INK, ha="left")
     ax.set(xlim=(-2.9, 3.1), ylim=(-2.5, 3.4), aspect="equal")
     ax.set_axis_off()
     return figure

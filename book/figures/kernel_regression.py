@@ -1,0 +1,121 @@
+"""The look-up table of the kernel-regression chapter, exact and soft.
+
+    python book/figures/kernel_regression.py   # kernel-regression-lookup.svg
+
+The five households are the ones the chapter's cells look up. Letters are outlines.
+"""
+
+from pathlib import Path
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import FancyBboxPatch
+
+from course_lib import oracle, plot
+from course_lib.data.households import engel
+
+HERE = Path(__file__).parent
+INK, GRAY = plot.COLORS["black"], plot.COLORS["gray"]
+PURPLE = "#54278F"  # the dark end of the map for weights
+ROWS = (10, 70, 120, 170, 220)  # of the households, from poor to rich
+BANDWIDTH = 200.0
+KEY_LEFT, VALUE_LEFT, WIDTH, HEIGHT = 3.3, 6.4, 1.7, 0.72
+
+
+def table() -> tuple[np.ndarray, np.ndarray]:
+    """Five of Engel's households, in whole francs."""
+    income, food = engel()
+    rows = np.argsort(income)[list(ROWS)]
+    return income[rows].round(), food[rows].round()
+
+
+def _cell(ax: Axes, left: float, middle: float, text: str, weight: float):
+    shade = plt.get_cmap(plot.WEIGHTS)(0.85 * weight)
+    ax.add_patch(
+        FancyBboxPatch(
+            (left, middle - HEIGHT / 2),
+            WIDTH,
+            HEIGHT,
+            boxstyle="round,pad=0,rounding_size=0.12",
+            fc=shade,
+            ec=GRAY,
+            lw=1,
+        )
+    )
+    ax.text(
+        left + WIDTH / 2,
+        middle,
+        text,
+        ha="center",
+        va="center",
+        color="white" if weight > 0.55 else INK,
+    )
+
+
+def _look_up(ax: Axes, query: float, weights: np.ndarray, title: str, numbers: bool):
+    keys, values = table()
+    heights = np.arange(len(keys))[::-1] * 0.95
+    center = heights.mean()
+    for key, value, weight, y in zip(keys, values, weights, heights, strict=True):
+        _cell(ax, KEY_LEFT, y, f"{key:.0f}", weight)
+        _cell(ax, VALUE_LEFT, y, f"{value:.0f}", weight)
+        if numbers:
+            ax.text(
+                (KEY_LEFT + WIDTH + VALUE_LEFT) / 2,
+                y,
+                f"{weight:.2f}",
+                ha="center",
+                va="center",
+                color=PURPLE,
+            )
+        if weight < 0.005:
+            continue
+        line = {"color": PURPLE, "lw": 0.8 + 5 * weight, "alpha": 0.7}
+        ax.plot([1.75, KEY_LEFT], [center, y], solid_capstyle="round", **line)
+        ax.plot([VALUE_LEFT + WIDTH, 9.75], [y, center], **line)
+    _cell(ax, 0.05, center, f"{query:.0f}", 0.0)
+    _cell(ax, 9.75, center, f"{weights @ values:.0f}", 0.0)
+    for left, name in (
+        (0.05, "query"),
+        (KEY_LEFT, "key"),
+        (VALUE_LEFT, "value"),
+        (9.75, "answer"),
+    ):
+        ax.text(
+            left + WIDTH / 2,
+            heights[0] + 0.62,
+            name,
+            ha="center",
+            va="bottom",
+            color=GRAY,
+        )
+    ax.text(0.05, heights[0] + 1.25, title, ha="left", va="bottom", color=INK)
+    ax.set(xlim=(0, 11.5), ylim=(-0.5, heights[0] + 1.8), aspect="equal")
+    ax.set_axis_off()
+
+
+def lookup() -> Figure:
+    """An exact look-up above, a soft one below."""
+    keys, values = table()
+    figure, (above, below) = plt.subplots(2, figsize=(6.4, 6.6))
+    asked = keys[2]
+    exact = (keys == asked).astype(float)
+    _look_up(above, asked, exact, "exact: the key must be there", numbers=False)
+    query = 800.0
+    _, weights = oracle.nadaraya_watson(
+        np.array([[query]]), keys[:, None], values[:, None], BANDWIDTH
+    )
+    _look_up(below, query, weights[0], "soft: every key answers a little", numbers=True)
+    return figure
+
+
+if __name__ == "__main__":
+    plot.use_style()
+    mpl.rcParams["svg.hashsalt"] = "kernel-regression"
+    path = HERE / "kernel-regression-lookup.svg"
+    figure = lookup()
+    figure.savefig(path, metadata={"Date": None})
+    print(path.name, *table())
