@@ -8,6 +8,7 @@ The functions stand in the modules (`data.households`, `data.relations`, ...) an
 re-exported here by name: a new module adds one import line, in alphabetical order.
 """
 
+from course_lib.data.firms import Economy, economy, r_squared
 from course_lib.data.grammar import Grammar, grammar
 from course_lib.data.households import (
     Households,
@@ -42,6 +43,7 @@ from course_lib.data.sequences import (
 __all__ = [
     "IGNORE",
     "MAJORITY_EXAMPLES",
+    "Economy",
     "Grammar",
     "Households",
     "Labelled",
@@ -54,6 +56,7 @@ __all__ = [
     "draw_spending",
     "draw_warehouses",
     "draw_wave",
+    "economy",
     "engel",
     "entropy",
     "every_day",
@@ -65,6 +68,7 @@ __all__ = [
     "majority_class",
     "mask_words",
     "one_head_bound",
+    "r_squared",
     "recall",
     "reversal",
     "spending",

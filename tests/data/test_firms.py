@@ -1,0 +1,180 @@
+"""The economy of firms: its network, its oracle, and the R² within reach."""
+
+import numpy as np
+import pytest
+
+from course_lib import data
+
+Q, N = 23, 13
+
+
+def fit(y, columns):
+    """Fitted values of a regression over all quarters and firms."""
+    X = np.stack([np.ones_like(y), *columns], -1).reshape(y.size, -1)
+    return (X @ np.linalg.lstsq(X, y.ravel(), rcond=None)[0]).reshape(y.shape)
+
+
+def average(weights, values):
+    return np.einsum("...ij,...j->...i", weights, values)
+
+
+def test_relevance_equals_its_formula_firm_by_firm():
+    e = data.economy(seed=3, n_quarters=2, n_firms=5, n_sectors=3)
+    for q in range(2):
+        for i in range(5):
+            scores = {}
+            for j in set(range(5)) - {i}:
+                same = e.sector[q, i] == e.sector[q, j]
+                slope = 0.8 + 0.5 * e.size[q, i]
+                rd = e.rd[q, i] * e.rd[q, j]
+                scores[j] = 2 * same + slope * e.size[q, j] + 0.5 * rd
+            total = sum(np.exp(s) for s in scores.values())
+            for j, s in scores.items():
+                assert e.relevance[q, i, j] == pytest.approx(np.exp(s) / total)
+
+
+def test_nobody_looks_at_itself_and_rows_are_distributions():
+    e = data.economy(seed=3, n_quarters=Q, n_firms=N)
+    assert (e.relevance[:, np.eye(N, dtype=bool)] == 0).all()
+    np.testing.assert_allclose(e.relevance.sum(-1), 1, rtol=1e-12)
+
+
+def test_many_look_to_giants_and_giants_look_to_few():
+    e = data.economy(seed=3)
+    giant = e.size > 1.5
+    looked_at = e.relevance.sum(1)
+    n_peers = 1 / (e.relevance**2).sum(-1)  # 1 / Herfindahl index
+    assert looked_at[giant].mean() > 3 * looked_at[~giant].mean()
+    assert n_peers[giant].mean() < 0.4 * n_peers[~giant].mean()
+    # A direction, not a distance: what i gives to j says little of what j gives to i.
+    assert np.abs(e.relevance - e.relevance.mT).sum() > e.relevance.sum()
+
+
+def test_relevance_is_one_attention_head():
+    """The scores are q k^T with as many columns as eq. 1 has terms."""
+    e = data.economy(seed=5, n_quarters=2, n_firms=N)
+    sectors = e.inputs[..., len(data.firms.FEATURES) :]
+    q = np.concatenate(
+        [2 * sectors, 0.8 + 0.5 * e.size[..., None], 0.5 * e.rd[..., None]], -1
+    )
+    k = np.concatenate([sectors, e.size[..., None], e.rd[..., None]], -1)
+    scores = q @ k.mT
+    scores[:, np.eye(N, dtype=bool)] = -np.inf
+    weights = np.exp(scores)
+    weights /= weights.sum(-1, keepdims=True)
+    np.testing.assert_allclose(weights, e.relevance, rtol=1e-10)
+
+
+@pytest.mark.parametrize("second_order", [0.0, 1.5])
+def test_what_the_oracle_misses_is_the_noise(second_order):
+    e = data.economy(seed=7, n_quarters=997, n_firms=N, second_order=second_order)
+    miss = e.next_return - e.oracle
+    assert abs(np.mean(miss**2) - e.noise**2) < 4 * np.sqrt(2 / miss.size) * e.noise**2
+    assert abs(np.corrcoef(miss.ravel(), e.oracle.ravel())[0, 1]) < 4 / miss.size**0.5
+
+
+def test_without_noise_the_oracle_is_right():
+    e = data.economy(seed=7, n_quarters=Q, n_firms=N, second_order=1.5, noise=0)
+    np.testing.assert_allclose(e.oracle, e.next_return)
+    assert e.ceiling() == pytest.approx(1)
+    assert data.r_squared(e.next_return, e.oracle) == 1
+
+
+@pytest.mark.parametrize("second_order", [0.0, 1.5])
+@pytest.mark.parametrize("which", ["network", "relevance", "sector_weights", "self"])
+def test_ceilings_equal_regressions_on_many_quarters(which, second_order):
+    e = data.economy(
+        seed=11, n_quarters=4001, n_firms=N, second_order=second_order, same_firms=True
+    )
+    weights = np.eye(N) if which == "self" else getattr(e, which)
+    forecast = fit(e.next_return, [e.own, average(weights, e.last_return)])
+    # Firms of one quarter go together: a standard error over ten blocks of quarters.
+    blocks = [
+        data.r_squared(y, f)
+        for y, f in zip(
+            np.array_split(e.next_return, 10), np.array_split(forecast, 10), strict=True
+        )
+    ]
+    error = np.std(blocks) / np.sqrt(10)
+    assert abs(data.r_squared(e.next_return, forecast) - e.ceiling(weights)) < 4 * error
+    assert error < 0.01
+
+
+def test_ceilings_are_ordered():
+    e = data.economy(seed=13, second_order=1.5)
+    nothing = e.ceiling(np.zeros((40, 40)))
+    order = [np.eye(40), e.sector_weights, e.relevance, e.network]
+    found = [nothing, *map(e.ceiling, order)]
+    assert (np.diff(found) > 0.001).all()
+    assert e.ceiling() == e.ceiling(e.network)
+    first = data.economy(seed=13)
+    assert first.ceiling(first.relevance) == pytest.approx(first.ceiling())
+
+
+def test_a_leak_beats_the_oracle():
+    """Without knowing any peer, a firm's own future gives its return away."""
+    e = data.economy(seed=17)
+    columns = [*np.moveaxis(e.inputs, -1, 0)]
+    honest = fit(e.next_return, [*columns, average(e.network, e.last_return)])
+    leaky = fit(e.next_return, [*columns, e.next_roa])
+    assert data.r_squared(e.next_return, honest) < e.ceiling() + 0.05
+    assert data.r_squared(e.next_return, leaky) > e.ceiling() + 0.2
+
+
+def test_the_inputs_hold_nothing_of_the_future():
+    quiet, loud = (data.economy(seed=19, noise=noise) for noise in (0.0, 3.0))
+    assert (quiet.inputs == loud.inputs).all()
+    assert (quiet.next_return != loud.next_return).any()
+    assert quiet.inputs.shape == (120, 40, len(quiet.names))
+    assert quiet.names[:5] == ("size", "leverage", "rd", "roa", "last_return")
+
+
+def test_characteristics_have_their_units():
+    e = data.economy(seed=23, n_quarters=499)
+    for name in ("size", "leverage", "rd", "roa", "last_return"):
+        x = getattr(e, name)
+        assert abs(x.mean()) < 0.05
+        assert abs(x.std() - 1) < 0.05
+    assert set(np.unique(e.sector)) == {0, 1, 2, 3}
+
+
+def test_sector_weights_average_the_others_of_the_sector():
+    e = data.economy(seed=29, n_quarters=Q, n_firms=7, n_sectors=5)
+    for q in range(Q):
+        for i in range(7):
+            peers = [j for j in range(7) if j != i and e.sector[q, j] == e.sector[q, i]]
+            expected = [1 / len(peers) if j in peers else 0.0 for j in range(7)]
+            np.testing.assert_allclose(e.sector_weights[q, i], expected)
+
+
+def test_quarters_are_cut_from_every_array():
+    e = data.economy(seed=31, n_quarters=Q, n_firms=N)
+    train, test = e[:17], e[17:]
+    assert train.inputs.shape[0] == 17
+    assert (test.oracle == e.oracle[17:]).all()
+    assert test.noise == e.noise
+
+
+def test_the_same_firms_keep_their_network():
+    e = data.economy(seed=37, n_quarters=Q, n_firms=N, same_firms=True)
+    assert (e.relevance == e.relevance[:1]).all()
+    assert (e.last_return[0] != e.last_return[1]).any()
+
+
+def test_one_seed_one_economy():
+    one, same, other = (data.economy(seed=s, n_quarters=3) for s in (1, 1, 2))
+    assert (one.next_return == same.next_return).all()
+    assert (one.next_return != other.next_return).any()
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"n_firms": 1}, "at least 2"),
+        ({"n_quarters": 0}, "n_quarters"),
+        ({"noise": -1}, "not be negative"),
+    ],
+)
+def test_refusals_say_what_came(settings, words):
+    with pytest.raises(ValueError, match=words):
+        data.economy(seed=0, **settings)
