@@ -39,6 +39,7 @@ from course_lib.data.sequences import (
     reversal,
     which_came_first,
 )
+from course_lib.data.sinusoids import Sinusoids, sinusoids
 
 __all__ = [
     "IGNORE",
@@ -50,6 +51,7 @@ __all__ = [
     "Masked",
     "NextToken",
     "Pairs",
+    "Sinusoids",
     "Source",
     "Warehouses",
     "best_guess",
@@ -71,6 +73,7 @@ __all__ = [
     "r_squared",
     "recall",
     "reversal",
+    "sinusoids",
     "spending",
     "wave",
     "which_came_first",

@@ -1,0 +1,190 @@
+r"""Sums of sinusoids with noise, and the best forecast that their past allows.
+
+    f(t) = sum_i a_i sin(w_i t + phi_i) + noise,    t = 0, 1, 2, ...     (eq. 1)
+
+The frequencies w_i are the same in all series; amplitude and phase are drawn anew for
+each, a_i from a Rayleigh distribution and phi_i uniform, which makes a_i sin(phi_i) and
+a_i cos(phi_i) independent normal variables. A series is then a Gaussian vector, and the
+best forecast of its future is its conditional mean, linear in the past (Rasmussen and
+Williams 2006, Gaussian Processes for Machine Learning, section 2.2). Its error is more
+than the variance of the noise, because a short noisy past does not give amplitudes and
+phases away exactly.
+
+With `n_active`, each series holds only some of the frequencies, and nobody says which.
+The best forecast must guess them: it is an average of linear forecasts whose weights
+depend on the past, and no linear method reaches it.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+
+from course_lib.shapes import check_size
+
+
+@dataclass(frozen=True, eq=False)
+class Sinusoids:
+    """Windows of series: what was seen, and what came next.
+
+    Args:
+        past: `N P`.
+        future: `N H`, noise included.
+        clean: The future without its noise, `N H`: for pictures, not for training.
+        frequencies: w, in radians per step, `K`.
+        n_active: How many of them each series holds.
+        noise: Standard deviation of the noise at each step.
+    """
+
+    past: np.ndarray
+    future: np.ndarray
+    clean: np.ndarray
+    frequencies: np.ndarray
+    n_active: int
+    noise: float
+
+    @cached_property
+    def _bases(self) -> list[np.ndarray]:
+        """For each set of frequencies that may be active, the columns of eq. 1."""
+        length, k = self.past.shape[1] + self.future.shape[1], len(self.frequencies)
+        basis = _basis(self.frequencies, length) / math.sqrt(self.n_active)
+        return [
+            basis[:, [*active, *(i + k for i in active)]]
+            for active in combinations(range(k), self.n_active)
+        ]
+
+    def _linear(self, signal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The forecast that is best for a signal with this covariance.
+
+        Returns:
+            A matrix `H P` that takes the past to the forecast, and its MSE, `H`, noise
+            of the future included.
+        """
+        p = self.past.shape[1]
+        seen = signal[:p, :p] + self.noise**2 * np.eye(p)
+        take = np.linalg.solve(seen, signal[:p, p:]).T
+        left = np.diag(signal[p:, p:] - take @ signal[:p, p:])
+        return take, left + self.noise**2
+
+    @cached_property
+    def linear(self) -> tuple[np.ndarray, np.ndarray]:
+        """The best *linear* forecast: its matrix `H P`, and its exact MSE `H`.
+
+        `past @ matrix.T` is the forecast. It needs only the average covariance of the
+        series. If all frequencies are active, it is the best forecast altogether.
+        """
+        return self._linear(np.mean([b @ b.T for b in self._bases], axis=0))
+
+    def best(self, past: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """The best forecast there is, knowing the frequencies and the noise.
+
+        Each set of frequencies that may be active has its own linear forecast; they are
+        averaged with the probability of the set given the past.
+
+        Args:
+            past: Windows `N P`; None means the ones of this data set.
+
+        Returns:
+            The conditional mean of the future and its conditional variance (noise of
+            the future included), both `N H`. The mean of the variance is the expected
+            MSE.
+        """
+        past = self.past if past is None else past
+        p = past.shape[1]
+        scores, means, variances = [], [], []
+        for basis in self._bases:
+            signal = basis @ basis.T
+            take, error = self._linear(signal)
+            seen = signal[:p, :p] + self.noise**2 * np.eye(p)
+            whitened = np.linalg.solve(np.linalg.cholesky(seen), past.T)
+            scores.append(
+                -0.5 * (whitened**2).sum(0) - 0.5 * np.linalg.slogdet(seen).logabsdet
+            )
+            means.append(past @ take.T)
+            variances.append(error)
+        weights = np.exp(np.array(scores) - np.max(scores, axis=0))
+        weights /= weights.sum(0)  # sets N
+        mean = np.einsum("sn,snh->nh", weights, np.array(means))
+        spread = np.array(means) - mean
+        variance = np.einsum("sn,sh->nh", weights, np.array(variances))
+        return mean, variance + np.einsum("sn,snh->nh", weights, spread**2)
+
+    @cached_property
+    def floor(self) -> np.ndarray:
+        """Expected MSE of the best forecast at each step ahead, `H`, noise included.
+
+        Exact if all frequencies are active. Otherwise the conditional variance of the
+        best forecast averaged over these windows: exact for the windows, and an
+        estimate with little error for all others.
+        """
+        if self.n_active == len(self.frequencies):
+            return self.linear[1]
+        return self.best()[1].mean(0)
+
+
+def sinusoids(
+    n: int,
+    *,
+    seed: int,
+    past: int = 48,
+    horizon: int = 16,
+    periods: tuple[float, ...] = (7.0, 11.0, 17.0, 29.0),
+    n_active: int | None = None,
+    noise: float = 0.3,
+) -> Sinusoids:
+    """Draw windows of independent series.
+
+    Args:
+        n: Number of series, N.
+        seed: Fixes the draw.
+        past: P, steps seen.
+        horizon: H, steps to be forecast, all at once.
+        periods: 2 pi / w in steps, each above 2 (Nyquist).
+        n_active: How many of the frequencies a series holds, chosen at random; None
+            means all of them. The variance of the signal is 1 in either case.
+        noise: Standard deviation of the noise, above 0.
+
+    Raises:
+        ValueError: A period is too short, or `n_active` or the noise does not fit.
+    """
+    for name, value in (("n", n), ("past", past), ("horizon", horizon)):
+        check_size(name, value)
+    if not periods or min(periods) <= 2:
+        raise ValueError(
+            "periods must be longer than 2 steps, or steps are too coarse to see them: "
+            f"got {periods}."
+        )
+    n_active = len(periods) if n_active is None else n_active
+    if not 1 <= n_active <= len(periods):
+        raise ValueError(
+            f"n_active must be from 1 to the number of periods, {len(periods)}: "
+            f"got {n_active}."
+        )
+    if not noise > 0:
+        raise ValueError(
+            f"noise must be above 0: got {noise}. Try 1e-3 for hardly any."
+        )
+    rng = np.random.default_rng(seed)
+    frequencies = 2 * math.pi / np.array(periods)
+    k = len(periods)
+    active = np.argsort(rng.random((n, k)), axis=1).argsort(axis=1) < n_active
+    coefficients = rng.standard_normal((n, 2 * k)) * np.tile(active, 2)
+    basis = _basis(frequencies, past + horizon) / math.sqrt(n_active)
+    clean = coefficients @ basis.T
+    series = clean + noise * rng.standard_normal(clean.shape)
+    return Sinusoids(
+        past=series[:, :past],
+        future=series[:, past:],
+        clean=clean[:, past:],
+        frequencies=frequencies,
+        n_active=n_active,
+        noise=noise,
+    )
+
+
+def _basis(frequencies: np.ndarray, length: int) -> np.ndarray:
+    """Sines and cosines, `T 2K`."""
+    angles = np.arange(length)[:, None] * frequencies
+    return np.concatenate([np.sin(angles), np.cos(angles)], axis=1)
