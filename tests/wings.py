@@ -85,6 +85,9 @@ class NNX(Wing):
 
         state = nnx.state(model, nnx.Param)
         nnx.update(model, jax.tree.map(lambda a: a.astype(dtype), state))
+        for _, part in nnx.iter_graph(model):  # a table answers in its first dtype
+            if isinstance(part, nnx.Embed):
+                part.dtype = dtype
         return model
 
     def grad(self, f: Callable, *arrays: np.ndarray) -> list[np.ndarray]:

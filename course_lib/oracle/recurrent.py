@@ -1,0 +1,78 @@
+"""What came before, one step and one filter tap at a time."""
+
+import numpy as np
+
+Weights = dict[str, np.ndarray]
+
+
+def rnn(x: np.ndarray, weights: Weights) -> np.ndarray:
+    """h_t = tanh(W x_t + U h_{t-1} + b) from h_0 = 0, for one sequence.
+
+    Elman 1990, doi:10.1207/s15516709cog1402_1.
+
+    Args:
+        x: The sequence, `T Din`.
+        weights: `x_proj.weight`, `x_proj.bias`, `h_proj.weight` in PyTorch's layout.
+
+    Returns:
+        Hidden states, `T D`.
+    """
+    h, states = np.zeros(weights["h_proj.weight"].shape[1]), []
+    for x_t in np.asarray(x, dtype=np.float64):
+        from_input = weights["x_proj.weight"] @ x_t + weights["x_proj.bias"]
+        h = np.tanh(from_input + weights["h_proj.weight"] @ h)
+        states.append(h)
+    return np.stack(states)
+
+
+def lstm(x: np.ndarray, weights: Weights) -> np.ndarray:
+    """A memory cell with gates that write, keep and read, for one sequence.
+
+    Hochreiter and Schmidhuber 1997, doi:10.1162/neco.1997.9.8.1735.
+
+    Args:
+        x: The sequence, `T Din`.
+        weights: As for `rnn`, the gates i, f, g, o one below the other.
+
+    Returns:
+        Hidden states, `T D`.
+    """
+
+    def sigmoid(z):
+        return 1 / (1 + np.exp(-z))
+
+    d_model = weights["h_proj.weight"].shape[1]
+    h, c, states = np.zeros(d_model), np.zeros(d_model), []
+    for x_t in np.asarray(x, dtype=np.float64):
+        gates = weights["x_proj.weight"] @ x_t + weights["x_proj.bias"]
+        i, f, g, o = np.split(gates + weights["h_proj.weight"] @ h, 4)
+        c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
+        h = sigmoid(o) * np.tanh(c)
+        states.append(h)
+    return np.stack(states)
+
+
+def dilated_cnn(x: np.ndarray, weights: Weights, n_layers: int) -> np.ndarray:
+    """Causal convolutions with strides 1, 2, 4, ... for one sequence.
+
+    van den Oord et al. 2016, arXiv:1609.03499.
+
+    Args:
+        x: The sequence, `T D`.
+        weights: `layers.0.weight` (out, in, taps), `layers.0.bias` and so on.
+        n_layers: How many.
+
+    Returns:
+        One vector a step, `T D`.
+    """
+    x = np.asarray(x, dtype=np.float64)
+    for layer in range(n_layers):
+        filters = weights[f"layers.{layer}.weight"]
+        mixed = np.tile(weights[f"layers.{layer}.bias"], (len(x), 1)).astype(np.float64)
+        for t in range(len(x)):
+            for tap in range(filters.shape[2]):
+                source = t - (filters.shape[2] - 1 - tap) * 2**layer
+                if source >= 0:
+                    mixed[t] += filters[:, :, tap] @ x[source]
+        x = x + np.maximum(mixed, 0)
+    return x
