@@ -1,0 +1,40 @@
+"""Graph attention, one node and one neighbor at a time."""
+
+import numpy as np
+
+from course_lib.oracle.attention import softmax
+
+
+def graph_attention(
+    x: np.ndarray,
+    edges: np.ndarray,
+    weights: dict[str, np.ndarray],
+    negative_slope: float = 0.2,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Each node averages its neighbors with learned weights, head after head.
+
+    Veličković et al. 2018, section 2.1, arXiv:1710.10903.
+
+    Args:
+        x: Features of the nodes of one graph, `N Din`.
+        edges: True in row i, column j where i listens to j.
+        weights: `proj.weight`, `a_query`, `a_key`, `bias` in PyTorch's layout.
+        negative_slope: Slope of the leaky ReLU.
+
+    Returns:
+        New features `N D` and weights `H N N`.
+    """
+    n, (n_heads, d_head) = len(x), weights["a_query"].shape
+    h = (x @ weights["proj.weight"].T).reshape(n, n_heads, d_head)
+    maps = np.zeros((n_heads, n, n))
+    output = np.zeros((n, n_heads, d_head))
+    for head in range(n_heads):
+        for i in range(n):
+            scores = np.full(n, -np.inf)
+            for j in np.flatnonzero(edges[i]):
+                pair = weights["a_query"][head] @ h[i, head]
+                pair = pair + weights["a_key"][head] @ h[j, head]
+                scores[j] = pair if pair > 0 else negative_slope * pair
+            maps[head, i] = softmax(scores)
+            output[i, head] = maps[head, i] @ h[:, head]
+    return output.reshape(n, -1) + weights["bias"], maps

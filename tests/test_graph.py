@@ -1,0 +1,153 @@
+"""Graphs and sets: neighbors only, any order, and the oracle's numbers."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from wings import assert_close
+
+from course_lib import oracle
+
+B, N, D_IN, D, H = 2, 5, 3, 14, 7
+
+
+def layer(wing, dtype="float64"):
+    return wing.cast(wing.make(wing.lib.GraphAttention, D_IN, D, H), dtype)
+
+
+def pool(wing, n_seeds=3):
+    model = wing.make(wing.lib.AttentionPooling, D, H, n_seeds=n_seeds)
+    return wing.cast(model, "float64")
+
+
+def graph(rng, n=N, batch=B, dtype="float64"):
+    x = rng.standard_normal((batch, n, D_IN)).astype(dtype)
+    return x, rng.random((batch, n, n)) < 0.5
+
+
+@settings(max_examples=8)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n=st.integers(1, 7),
+    dtype=st.sampled_from(["float32", "float64"]),
+)
+def test_equals_the_oracle(wing, seed, n, dtype):
+    x, edges = graph(np.random.default_rng(seed), n, dtype=dtype)
+    model = layer(wing, dtype)
+    weights = wing.lib.get_weights(model)
+    expected, maps = zip(
+        *(oracle.graph_attention(*one, weights) for one in zip(x, edges, strict=True)),
+        strict=True,
+    )
+    assert_close(wing.numpy(model(wing.array(x), wing.array(edges))), expected, dtype)
+    got = wing.numpy(model.maps(wing.array(x), wing.array(edges)))
+    assert_close(got, np.stack(maps), dtype)
+
+
+def test_wings_agree_forward_and_in_every_gradient(both, rng):
+    x, edges = graph(rng)
+    models = [layer(w) for w in both]
+    both[1].lib.set_weights(models[1], both[0].lib.get_weights(models[0]))
+    outputs, grads = [], []
+    for w, m in zip(both, models, strict=True):
+        outputs.append(w.numpy(m(w.array(x), w.array(edges))))
+        grads.append(
+            w.parameter_grads(
+                m, lambda m, w=w: (m(w.array(x), w.array(edges)) ** 2).sum()
+            )
+        )
+    assert_close(outputs[1], outputs[0])
+    for name, grad in grads[0].items():
+        assert_close(grads[1][name], grad)
+
+
+def test_relabelling_the_nodes_relabels_the_output(wing, rng):
+    x, edges = graph(rng)
+    order = rng.permutation(N)
+    model = layer(wing)
+    before = wing.numpy(model(wing.array(x), wing.array(edges)))
+    shuffled = wing.array(x[:, order]), wing.array(edges[:, order][:, :, order])
+    assert_close(wing.numpy(model(*shuffled)), before[:, order])
+
+
+def test_only_neighbors_are_heard(wing, rng):
+    x, edges = graph(rng)
+    edges[:, 0] = False
+    edges[:, 0, 2] = True
+    model = layer(wing)
+    before = wing.numpy(model(wing.array(x), wing.array(edges)))
+    x[:, [1, 3, 4]] += 5
+    after = wing.numpy(model(wing.array(x), wing.array(edges)))
+    assert_close(after[:, 0], before[:, 0])
+    assert np.abs(after[:, 1:] - before[:, 1:]).max() > 0.1
+
+
+def test_a_node_without_neighbors_gets_the_bias(wing, rng):
+    x, edges = graph(rng)
+    edges[:, 1] = False
+    model = layer(wing)
+    weights = wing.lib.get_weights(model)
+    weights["bias"] = rng.standard_normal(D)
+    wing.lib.set_weights(model, weights)
+    output = wing.numpy(model(wing.array(x), wing.array(edges)))
+    assert_close(output[:, 1], np.tile(weights["bias"], (B, 1)))
+    maps = wing.numpy(model.maps(wing.array(x), wing.array(edges)))
+    assert not maps[:, :, 1].any()
+    rows = maps.sum(-1)
+    np.testing.assert_allclose(rows[rows > 0], 1)
+
+
+def test_pooling_does_not_know_the_order(wing, rng):
+    x = rng.standard_normal((B, N, D))
+    model = pool(wing)
+    before = wing.numpy(model(wing.array(x)))
+    assert before.shape == (B, 3, D)
+    after = wing.numpy(model(wing.array(x[:, rng.permutation(N)])))
+    assert_close(after, before)
+
+
+def test_pooling_leaves_padding_out(wing, rng):
+    x = rng.standard_normal((B, N, D))
+    model = pool(wing)
+    short = wing.numpy(model(wing.array(x[:, :3])))
+    mask = wing.array(np.tile(np.arange(N) < 3, (B, 1, 1, 1)))
+    assert_close(wing.numpy(model(wing.array(x), mask=mask)), short)
+
+
+def test_pooling_agrees_between_the_wings(both, rng):
+    x = rng.standard_normal((B, N, D))
+    torch, nnx = (pool(w) for w in both)
+    both[1].lib.set_weights(nnx, both[0].lib.get_weights(torch))
+    expected = both[0].numpy(torch(both[0].array(x)))
+    assert_close(both[1].numpy(nnx(both[1].array(x))), expected)
+
+
+BAD = {
+    "another width": (
+        lambda w: layer(w)(w.array(np.ones((N, D))), w.array(np.ones((N, N), bool))),
+        r"\(\.\.\., nodes, 3\)",
+    ),
+    "edges of another graph": (
+        lambda w: layer(w)(w.array(np.ones((N, D_IN))), w.array(np.ones((4, 4), bool))),
+        "must broadcast",
+    ),
+    "edges for all nodes at once": (
+        lambda w: layer(w)(w.array(np.ones((N, D_IN))), w.array(np.ones((1, N), bool))),
+        "each pair of the 5 nodes",
+    ),
+    "edges in numbers": (
+        lambda w: layer(w)(w.array(np.ones((N, D_IN))), w.array(np.ones((N, N)))),
+        "must be boolean",
+    ),
+    "an empty set": (lambda w: pool(w)(w.array(np.ones((B, 0, D)))), "at least one"),
+    "no seeds": (lambda w: pool(w, n_seeds=0), "n_seeds must be a whole number"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_refused(wing, request, case):
+    if request.config.getoption("jaxtyping_packages"):
+        pytest.skip("the shape hook speaks first")
+    call, message = BAD[case]
+    with pytest.raises(ValueError, match=message):
+        call(wing)
