@@ -8,6 +8,7 @@ The functions stand in the modules (`data.households`, `data.relations`, ...) an
 re-exported here by name: a new module adds one import line, in alphabetical order.
 """
 
+from course_lib.data.drawn_shapes import SHAPES, Shapes, drawn_shapes, matched_filter
 from course_lib.data.firms import Economy, economy, r_squared
 from course_lib.data.grammar import Grammar, grammar
 from course_lib.data.households import (
@@ -44,6 +45,7 @@ from course_lib.data.sinusoids import Sinusoids, sinusoids
 __all__ = [
     "IGNORE",
     "MAJORITY_EXAMPLES",
+    "SHAPES",
     "Economy",
     "Grammar",
     "Households",
@@ -51,6 +53,7 @@ __all__ = [
     "Masked",
     "NextToken",
     "Pairs",
+    "Shapes",
     "Sinusoids",
     "Source",
     "Warehouses",
@@ -58,6 +61,7 @@ __all__ = [
     "draw_spending",
     "draw_warehouses",
     "draw_wave",
+    "drawn_shapes",
     "economy",
     "engel",
     "entropy",
@@ -69,6 +73,7 @@ __all__ = [
     "majority",
     "majority_class",
     "mask_words",
+    "matched_filter",
     "one_head_bound",
     "r_squared",
     "recall",
