@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from conftest import cell
+from small_books import cell
 
 TORCH = cell("print('written for torch')", "torch")
 NNX = cell("print('written for nnx')", "nnx")

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, Book, cell
+from small_books import ROOT, Book, cell
 
 pytestmark = pytest.mark.filterwarnings("default")
 

@@ -6,7 +6,7 @@ import shutil
 
 import notebooks
 import pytest
-from conftest import Book, cell
+from small_books import Book, cell
 
 pytestmark = pytest.mark.filterwarnings("default")
 

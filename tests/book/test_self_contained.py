@@ -1,8 +1,8 @@
 """The site needs no other host."""
 
 import pytest
-from conftest import cell
 from self_contained import pages_address
+from small_books import cell
 
 
 @pytest.mark.parametrize(

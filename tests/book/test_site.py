@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from conftest import ROOT
+from small_books import ROOT
 
 SITE = ROOT / "_build" / "html"
 if not (SITE / "searchindex.js").exists():

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from conftest import cell
+from small_books import cell
 
 SETTINGS = {"nb_execution_mode": "cache"}
 
