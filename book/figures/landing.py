@@ -72,12 +72,8 @@ def attention() -> Figure:
             (0, 0),
             arrowprops={"arrowstyle": "-|>", "color": shade, "lw": 1 + 5 * weight},
         )
-        ax.text(
-            *(key * (1 + 0.42 / np.hypot(*key))),
-            f"{weight:.2f}",
-            ha="center",
-            va="center",
-        )
+        x, y = key * (1 + 0.42 / np.hypot(*key))
+        ax.text(x, y, f"{weight:.2f}", ha="center", va="center")
     ax.annotate(
         "",
         query[0],
