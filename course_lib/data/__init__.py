@@ -9,6 +9,7 @@ re-exported here by name: a new module adds one import line, in alphabetical ord
 """
 
 from course_lib.data.drawn_shapes import SHAPES, Shapes, drawn_shapes, matched_filter
+from course_lib.data.english import English, english
 from course_lib.data.firms import Economy, economy, r_squared
 from course_lib.data.grammar import Grammar, grammar
 from course_lib.data.households import (
@@ -21,6 +22,7 @@ from course_lib.data.households import (
 )
 from course_lib.data.markov import Source, entropy
 from course_lib.data.masked import IGNORE, Masked, best_guess, guess_losses, mask_words
+from course_lib.data.numbers import Numbers, Phrases, numbers
 from course_lib.data.relations import (
     Warehouses,
     draw_warehouses,
@@ -40,40 +42,50 @@ from course_lib.data.sequences import (
     reversal,
     which_came_first,
 )
+from course_lib.data.shipped import Digits, Macro, digits, macro
 from course_lib.data.sinusoids import Sinusoids, sinusoids
 
 __all__ = [
     "IGNORE",
     "MAJORITY_EXAMPLES",
     "SHAPES",
+    "Digits",
     "Economy",
+    "English",
     "Grammar",
     "Households",
     "Labelled",
+    "Macro",
     "Masked",
     "NextToken",
+    "Numbers",
     "Pairs",
+    "Phrases",
     "Shapes",
     "Sinusoids",
     "Source",
     "Warehouses",
     "best_guess",
+    "digits",
     "draw_spending",
     "draw_warehouses",
     "draw_wave",
     "drawn_shapes",
     "economy",
     "engel",
+    "english",
     "entropy",
     "every_day",
     "grammar",
     "guess_losses",
     "induction",
     "late_majority",
+    "macro",
     "majority",
     "majority_class",
     "mask_words",
     "matched_filter",
+    "numbers",
     "one_head_bound",
     "r_squared",
     "recall",

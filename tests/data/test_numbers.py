@@ -1,0 +1,139 @@
+"""Numbers in words: three sets that share nothing, and pairs that training lacks."""
+
+import builtins
+import itertools
+
+import numpy as np
+import pytest
+
+from course_lib import data
+from course_lib.data.numbers import has_pair
+
+pytest.importorskip("num2words")
+
+
+@pytest.fixture(scope="module")
+def task():
+    return data.numbers(seed=3, n_train=997, n_random=101, n_combinations=103)
+
+
+def digit_pairs(value):
+    """(Hundreds, tens) of each group of three digits, read off the decimal string."""
+    text = f"{value:06d}"
+    return {(int(text[0]), int(text[1])), (int(text[3]), int(text[4]))}
+
+
+def test_no_number_is_in_two_sets(task):
+    sets = [task.train.values, task.random.values, task.combinations.values]
+    assert [len(s) for s in sets] == [997, 101, 103]
+    together = np.concatenate(sets)
+    assert len(np.unique(together)) == len(together)
+
+
+def test_held_out_pairs_are_where_they_belong(task):
+    pairs = set(task.pairs)
+    for phrases in (task.train, task.random):
+        assert not any(pairs & digit_pairs(v) for v in phrases.values)
+    assert all(pairs & digit_pairs(v) for v in task.combinations.values)
+
+
+def test_each_digit_of_a_held_out_pair_is_met_elsewhere(task):
+    met = set().union(*map(digit_pairs, task.train.values))
+    for hundred, ten in task.pairs:
+        assert sum(h == hundred for h, _ in met) >= 3
+        assert sum(t == ten for _, t in met) >= 3
+    assert len({h for h, _ in task.pairs}) == len({t for _, t in task.pairs}) == 8
+
+
+def test_pairs_are_found_as_in_the_decimal_string():
+    values = np.arange(0, 1_000_000, 97)
+    pairs = ((1, 8), (7, 7))
+    expected = [bool(set(pairs) & digit_pairs(v)) for v in values]
+    assert (has_pair(values, pairs) == expected).all()
+
+
+def test_words_are_those_of_the_library(task):
+    from num2words import num2words
+
+    for phrases in (task.train, task.random, task.combinations):
+        for i in range(0, len(phrases.values), 23):
+            value = int(phrases.values[i])
+            assert phrases.sources[i] == num2words(value, lang="en")
+            assert phrases.targets[i] == num2words(value, lang="fr")
+
+
+def test_source_and_target_are_functions_of_each_other(task):
+    """Otherwise no exact match of 1 would be within reach."""
+    sources = task.train.sources + task.random.sources + task.combinations.sources
+    targets = task.train.targets + task.random.targets + task.combinations.targets
+    assert len(set(sources)) == len(sources) == len(set(targets))
+
+
+def test_short_numbers_are_frequent(task):
+    lengths = np.array([len(str(v)) for v in task.train.values])
+    assert (lengths <= 3).mean() > 0.2
+
+
+def test_other_languages_and_directions():
+    task = data.numbers(
+        seed=1, n_train=5, n_random=2, n_combinations=3, source="de", target="en"
+    )
+    from num2words import num2words
+
+    assert task.train.sources[0] == num2words(int(task.train.values[0]), lang="de")
+    assert task.train.targets[0] == num2words(int(task.train.values[0]), lang="en")
+
+
+def test_one_seed_one_draw():
+    sizes = {"n_train": 7, "n_random": 3, "n_combinations": 3}
+    one, same, other = (data.numbers(seed=s, **sizes) for s in (1, 1, 2))
+    assert one.train.sources == same.train.sources
+    assert one.train.sources != other.train.sources
+    assert one.pairs == same.pairs
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"limit": 999}, "from 1,000 to 1,000,000"),
+        ({"limit": 1000, "n_train": 990}, "enough numbers without"),
+        ({"limit": 1000, "n_train": 9, "n_combinations": 500}, "enough numbers with a"),
+        ({"n_pairs": 10}, "from 1 to 9"),
+        ({"n_train": 0}, "n_train"),
+        ({"n_train": 9, "target": "klingon"}, "target must be one of"),
+    ],
+)
+def test_refusals_say_what_came(settings, words):
+    with pytest.raises(ValueError, match=words):
+        data.numbers(**{"seed": 0, "n_random": 7, "n_combinations": 7, **settings})
+
+
+@pytest.mark.parametrize(
+    ("library", "call"),
+    [
+        ("num2words", lambda: data.numbers(seed=0, n_train=3)),
+        ("statsmodels", data.macro),
+        ("sklearn", lambda: data.digits(seed=0)),
+    ],
+)
+def test_a_missing_library_is_named_with_its_extra(monkeypatch, library, call):
+    real = builtins.__import__
+
+    def without(name, *args, **kwargs):
+        if name.split(".")[0] == library:
+            raise ImportError(name)
+        return real(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(ImportError, match=r"pip install 'course_lib\[data\]'"):
+        call()
+
+
+def test_every_pair_of_sets_stays_apart_for_other_seeds():
+    for seed in range(5):
+        task = data.numbers(
+            seed=seed, n_train=301, n_random=53, n_combinations=53, limit=10_000
+        )
+        sets = (task.train, task.random, task.combinations)
+        for one, other in itertools.combinations(sets, 2):
+            assert not set(one.values) & set(other.values)
