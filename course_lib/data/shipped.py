@@ -4,8 +4,11 @@ No best result is known here: simple methods stand beside ours instead.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+
+_COLUMNS = ("year", "quarter", "realgdp", "cpi", "unemp", "tbilrate")
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +41,8 @@ def macro() -> Macro:
         from statsmodels.datasets import macrodata
     except ImportError as error:
         raise _missing("The macroeconomic series", "statsmodels") from error
-    table = macrodata.load_pandas().data
-    columns = {name: table[name].to_numpy(dtype=np.float64) for name in table.columns}
+    table: Any = macrodata.load().data
+    columns = {name: np.asarray(table[name], dtype=np.float64) for name in _COLUMNS}
     growth, inflation = (
         400 * np.diff(np.log(columns[name])) for name in ("realgdp", "cpi")
     )
@@ -94,12 +97,12 @@ def digits(*, seed: int, n_train: int | None = None, n_test: int = 597) -> Digit
         from sklearn.datasets import load_digits
     except ImportError as error:
         raise _missing("The handwritten digits", "scikit-learn") from error
-    images, labels = load_digits(return_X_y=True)
+    images, labels = map(np.asarray, load_digits(return_X_y=True))
     n_train = len(labels) - n_test if n_train is None else n_train
     if min(n_train, n_test) < 1 or n_train + n_test > len(labels):
         raise ValueError(
-            f"n_train and n_test must be at least 1 and together at most {len(labels)}: "
-            f"got n_train={n_train}, n_test={n_test}."
+            "n_train and n_test must be at least 1 and together at most "
+            f"{len(labels)}: got n_train={n_train}, n_test={n_test}."
         )
     rng = np.random.default_rng(seed)
     shuffled = rng.permutation(len(labels))
