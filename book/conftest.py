@@ -16,7 +16,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 from kernel_environment import kernel_environment
-from tolerance import outputs_differ, rtol_of
+from tolerance import outputs_differ, read_tolerance
 
 # Beside the chapters lie programs and pictures: no tests.
 collect_ignore_glob = ["_*", "figures"]
@@ -25,7 +25,7 @@ collect_ignore_glob = ["_*", "figures"]
 def compare_outputs(cell, test, ref, skip_compare=None):
     """Take the place of nbval's method: say whether a cell gave what is stored."""
     del skip_compare
-    found = outputs_differ(ref, test, rtol_of(cell.cell.metadata))
+    found = outputs_differ(ref, test, read_tolerance(cell.cell.metadata))
     cell.comparison_traceback = [found] if found else []
     return found is None
 

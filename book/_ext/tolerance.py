@@ -6,16 +6,17 @@ people to look away. Comparing nothing would let a wrong result through. So:
 
 - words, integers, shapes and the number of outputs are equal;
 - floats agree to a relative 1e-4, or to one unit in the last place that is printed;
-- a cell that trains may widen this in its metadata (`nbval: {rtol: 0.01}`), to 5e-2 at
-  most;
 - pictures have the same size, and at most one pixel in a thousand is far from the
-  stored one.
+  stored one;
+- a cell that trains may widen this in its metadata, to 5e-2 at most: floats with
+  `nbval: {rtol: 0.01}`, the share of far pixels with `nbval: {pixels: 0.03}`.
 """
 
 import base64
 import io
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -35,22 +36,46 @@ NUMBER = re.compile(
 )
 
 
-def rtol_of(metadata: Mapping[str, Any]) -> float:
-    """Read how far the floats of a cell may be off.
+@dataclass(frozen=True, kw_only=True)
+class Tolerance:
+    """How far the outputs of a cell may be off.
+
+    Attributes:
+        rtol: Of a float, relative to the stored one.
+        pixels: The share of a picture's pixels that may be far from the stored ones.
+    """
+
+    rtol: float = RTOL
+    pixels: float = FAR_SHARE
+
+
+USUAL = Tolerance()
+
+
+def read_tolerance(metadata: Mapping[str, Any]) -> Tolerance:
+    """Read how far the outputs of a cell may be off.
 
     Args:
-        metadata: The cell's metadata, `nbval: {rtol: ...}`.
+        metadata: The cell's metadata, `nbval: {rtol: ..., pixels: ...}`.
 
     Raises:
-        ValueError: If it asks for less than the usual care allows.
+        ValueError: If it asks for more than is allowed, or for something else.
     """
-    rtol = float((metadata.get("nbval") or {}).get("rtol", RTOL))
-    if not 0 <= rtol <= WIDEST:
+    given = metadata.get("nbval") or {}
+    unknown = set(given) - {"rtol", "pixels"}
+    if unknown:
         raise ValueError(
-            f"a cell may widen its tolerance to {WIDEST} at most: got rtol={rtol}. "
-            "Print something that is stable: a rounded figure, or a comparison."
+            f"a cell may widen rtol and pixels: got {', '.join(sorted(unknown))}."
         )
-    return rtol
+    wanted = {name: float(width) for name, width in given.items()}
+    for name, width in wanted.items():
+        if not 0 <= width <= WIDEST:
+            raise ValueError(
+                f"a cell may widen its tolerance to {WIDEST} at most: "
+                f"got {name}={width}. "
+                "Show something that is stable: a rounded figure, or a comparison."
+            )
+    return Tolerance(**wanted)
 
 
 def is_float(number: str) -> bool:
@@ -122,8 +147,13 @@ def text_differs(stored: str, new: str, rtol: float) -> str | None:
     return None
 
 
-def image_differs(stored: bytes, new: bytes) -> str | None:
+def image_differs(stored: bytes, new: bytes, pixels: float = FAR_SHARE) -> str | None:
     """Compare two pictures.
+
+    Args:
+        stored: The notebook's, as PNG.
+        new: The one that the code drew now.
+        pixels: The share of pixels that may be far from the stored ones.
 
     Returns:
         What differs, in words, or None.
@@ -137,7 +167,7 @@ def image_differs(stored: bytes, new: bytes) -> str | None:
     if a.shape != b.shape:
         return f"the picture's size {a.shape[1::-1]} became {b.shape[1::-1]}"
     share = float((np.abs(a - b).max(axis=-1) > FAR).mean())
-    if share > FAR_SHARE:
+    if share > pixels:
         return f"{share:.2%} of the picture's pixels are far from the stored ones"
     return None
 
@@ -157,14 +187,16 @@ def flatten(outputs: list[Mapping[str, Any]]) -> list[tuple[str, str]]:
 
 
 def outputs_differ(
-    stored: list[Mapping[str, Any]], new: list[Mapping[str, Any]], rtol: float = RTOL
+    stored: list[Mapping[str, Any]],
+    new: list[Mapping[str, Any]],
+    tolerance: Tolerance = USUAL,
 ) -> str | None:
     """Compare all outputs of a cell.
 
     Args:
         stored: The notebook's outputs.
         new: What the code gave now.
-        rtol: How far floats may be off.
+        tolerance: How far they may be off.
 
     Returns:
         What differs first, in words, or None.
@@ -175,9 +207,10 @@ def outputs_differ(
         return "the outputs {} became {}".format(*kinds)
     for (kind, a), (_, b) in zip(before, after, strict=True):
         if kind.startswith("image/") and "svg" not in kind:
-            found = image_differs(base64.b64decode(a), base64.b64decode(b))
+            pictures = base64.b64decode(a), base64.b64decode(b)
+            found = image_differs(*pictures, tolerance.pixels)
         else:
-            found = text_differs(a, b, rtol)
+            found = text_differs(a, b, tolerance.rtol)
         if found:
             return f"{kind}: {found}"
     return None

@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from PIL import Image
-from tolerance import image_differs, outputs_differ, rtol_of, text_differs
+from tolerance import (
+    Tolerance,
+    image_differs,
+    outputs_differ,
+    read_tolerance,
+    text_differs,
+)
 
 
 def stream(text):
@@ -16,7 +22,7 @@ def stream(text):
 
 
 def differs(stored, new, rtol=1e-4):
-    return outputs_differ(stream(stored), stream(new), rtol)
+    return outputs_differ(stream(stored), stream(new), Tolerance(rtol=rtol))
 
 
 @pytest.mark.parametrize(
@@ -73,18 +79,31 @@ def test_a_cell_may_widen_floats_and_nothing_else():
 
 @pytest.mark.parametrize("metadata", [{}, {"nbval": {}}, {"tags": ["torch"]}])
 def test_the_usual_tolerance(metadata):
-    assert rtol_of(metadata) == 1e-4
+    assert read_tolerance(metadata) == Tolerance(rtol=1e-4, pixels=1e-3)
 
 
 @pytest.mark.parametrize("rtol", [0.01, 0.05, "1e-2"])
 def test_widening_is_read_from_the_cell(rtol):
-    assert rtol_of({"nbval": {"rtol": rtol}}) == float(rtol)
+    assert read_tolerance({"nbval": {"rtol": rtol}}).rtol == float(rtol)
 
 
-@pytest.mark.parametrize("rtol", [0.051, 1, -1e-3])
-def test_widening_has_a_limit(rtol):
+@pytest.mark.parametrize("name", ["rtol", "pixels"])
+@pytest.mark.parametrize("width", [0.051, 1, -1e-3])
+def test_widening_has_a_limit(name, width):
     with pytest.raises(ValueError, match=r"may widen its tolerance to 0\.05 at most"):
-        rtol_of({"nbval": {"rtol": rtol}})
+        read_tolerance({"nbval": {name: width}})
+
+
+def test_nothing_else_can_be_widened():
+    with pytest.raises(ValueError, match="may widen rtol and pixels: got atol"):
+        read_tolerance({"nbval": {"atol": 0.01}})
+
+
+def test_a_cell_may_widen_its_picture():
+    share = {"pixels": 0.05}
+    tolerance = read_tolerance({"nbval": share})
+    assert image_differs(curve(), curve(factor=1.01), tolerance.pixels) is None
+    assert image_differs(curve(), curve(factor=-1.0), 0.001) is not None
 
 
 def test_outputs_are_counted():
