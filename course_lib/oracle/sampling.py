@@ -1,0 +1,39 @@
+"""From scores to the next token, one token at a time."""
+
+import numpy as np
+
+from course_lib.oracle.attention import softmax
+
+
+def keep_top_k(logits: np.ndarray, k: int) -> np.ndarray:
+    """One row of scores with -inf for all but the k likeliest tokens."""
+    ranked = sorted(range(len(logits)), key=lambda i: (-logits[i], i))
+    kept = np.full(len(logits), -np.inf)
+    for i in ranked[:k]:
+        kept[i] = logits[i]
+    return kept
+
+
+def keep_top_p(logits: np.ndarray, p: float) -> np.ndarray:
+    """One row with -inf outside the smallest set of likeliest tokens with mass >= p.
+
+    Holtzman et al. 2019, section 3.1, arXiv:1904.09751.
+    """
+    probabilities = softmax(logits)
+    ranked = sorted(range(len(logits)), key=lambda i: (-probabilities[i], i))
+    kept, mass = np.full(len(logits), -np.inf), 0.0
+    for i in ranked:
+        if mass >= p:
+            break
+        kept[i], mass = logits[i], mass + probabilities[i]
+    return kept
+
+
+def sample(logits: np.ndarray, uniform: float) -> int:
+    """The token into whose share of [0, 1) the number falls."""
+    passed = 0.0
+    for i, share in enumerate(softmax(logits)):
+        passed += share
+        if uniform < passed:
+            return i
+    return int(np.flatnonzero(softmax(logits))[-1])

@@ -1,0 +1,96 @@
+"""Keys and values of what has been read, kept to be computed once (PyTorch).
+
+At step t only the newest token is new. Its query needs the keys and values of all the
+tokens before it, and those do not change: they are stored. A cache has its full size
+from the start, 2 · layers · batch · heads · max_len · width numbers.
+
+Described in Pope et al. 2022, section 2.1, arXiv:2211.05102.
+"""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from course_lib.shapes import check_cache_room, check_size
+
+
+class LayerCache:
+    """The keys and values of one layer.
+
+    Args:
+        k: Room for keys, filled from the front.
+        v: Room for values.
+    """
+
+    def __init__(self, k: Float[Tensor, "B H S Dh"], v: Float[Tensor, "B H S Dh"]):
+        self.k, self.v, self.length = k, v, 0
+
+    def append(
+        self, k: Float[Tensor, "B H T Dh"], v: Float[Tensor, "B H T Dh"]
+    ) -> tuple[Float[Tensor, "B H S Dh"], Float[Tensor, "B H S Dh"]]:
+        """Store the newest keys and values behind the others.
+
+        Args:
+            k: Keys of the newest tokens.
+            v: Values of the newest tokens.
+
+        Returns:
+            Keys and values that attention is to look at: here, all that are stored.
+
+        Raises:
+            ValueError: They do not fit in; nothing is stored.
+        """
+        end = self.length + k.shape[-2]
+        check_cache_room(self.length, k.shape, self.k.shape)
+        self.k[..., self.length : end, :] = k
+        self.v[..., self.length : end, :] = v
+        self.length = end
+        return self.k[..., :end, :], self.v[..., :end, :]
+
+
+class KVCache:
+    """The keys and values of a whole model, one `LayerCache` a layer.
+
+    Args:
+        n_layers: Layers of the model.
+        batch: Sequences read together.
+        n_kv_heads: Key and value heads of a layer.
+        max_len: Tokens that fit in.
+        d_head: Width of a head.
+        like: A tensor whose dtype and device the cache takes; None means float32 on the
+            CPU.
+
+    Raises:
+        ValueError: A size is not a whole number of at least 1.
+    """
+
+    def __init__(
+        self,
+        n_layers: int,
+        batch: int,
+        n_kv_heads: int,
+        max_len: int,
+        d_head: int,
+        *,
+        like: Float[Tensor, "..."] | None = None,
+    ):
+        shape = (n_layers, batch, n_kv_heads, max_len, d_head)
+        names = ("n_layers", "batch", "n_kv_heads", "max_len", "d_head")
+        for name, size in zip(names, shape, strict=True):
+            check_size(name, size)
+        like = torch.empty(0) if like is None else like
+        k, v = like.new_zeros(shape), like.new_zeros(shape)
+        self.layers = [LayerCache(k[i], v[i]) for i in range(n_layers)]
+
+    def __getitem__(self, layer: int) -> LayerCache:
+        return self.layers[layer]
+
+    @property
+    def length(self) -> int:
+        """Tokens stored so far."""
+        return self.layers[0].length
+
+    @property
+    def max_len(self) -> int:
+        """Tokens that fit in."""
+        return self.layers[0].k.shape[-2]

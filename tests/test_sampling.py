@@ -1,0 +1,108 @@
+"""From scores to tokens: frequencies are probabilities, and sets are the smallest."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from course_lib import oracle
+
+rows = st.lists(
+    st.floats(-8, 8, width=32).map(lambda x: round(x, 2)), min_size=1, max_size=11
+)
+
+
+def kept(wing, logits):
+    return np.isfinite(wing.numpy(logits))
+
+
+@given(rows, st.integers(1, 13))
+def test_top_k_keeps_what_the_oracle_keeps(wing, logits, k):
+    got = kept(wing, wing.lib.keep_top_k(wing.array(logits, "float64"), k))
+    assert got.sum() == min(k, len(logits))
+    np.testing.assert_array_equal(got, np.isfinite(oracle.keep_top_k(logits, k)))
+
+
+@given(rows, st.floats(0.01, 0.99))
+def test_top_p_keeps_the_smallest_set_with_that_mass(wing, logits, p):
+    shares = np.sort(oracle.softmax(np.array(logits)))[::-1].cumsum()
+    if np.abs(shares - p).min() < 1e-9:
+        return  # rounding decides; either set is right
+    got = kept(wing, wing.lib.keep_top_p(wing.array(logits, "float64"), p))
+    np.testing.assert_array_equal(
+        got, np.isfinite(oracle.keep_top_p(np.array(logits), p))
+    )
+    mass = oracle.softmax(np.array(logits))
+    assert mass[got].sum() >= p
+    assert mass[got].sum() - mass[got].min() < p  # one fewer would not do
+
+
+def test_settings_of_one_keep_everything(wing, rng):
+    logits = wing.array(rng.standard_normal((2, 7)))
+    assert kept(wing, wing.lib.keep_top_p(logits, 1.0)).all()
+    assert kept(wing, wing.lib.keep_top_k(logits, 7)).all()
+
+
+@given(rows, st.floats(0, 0.999999))
+def test_a_number_falls_into_the_oracles_token(wing, logits, uniform):
+    edges = oracle.softmax(np.array(logits)).cumsum()
+    if np.abs(edges - uniform).min() < 1e-9:
+        return  # on the border between two tokens
+    got = wing.lib.sample(wing.array(logits, "float64"), wing.array(uniform, "float64"))
+    assert int(got) == oracle.sample(np.array(logits), uniform)
+
+
+def test_sampled_frequencies_are_the_probabilities(wing, rng):
+    logits = np.array([0.5, -np.inf, 2.0, -1.0, 1.0])
+    n = 200_000
+    draws = wing.numpy(
+        wing.lib.sample(wing.array(np.tile(logits, (n, 1))), wing.array(rng.random(n)))
+    )
+    p = oracle.softmax(logits)
+    frequencies = np.bincount(draws, minlength=5) / n
+    standard_error = np.sqrt(p * (1 - p) / n)
+    assert (np.abs(frequencies - p) <= 4 * standard_error).all()
+    assert frequencies[1] == 0
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_largest_number_still_draws_a_possible_token(wing, dtype):
+    logits = np.array([0.1] * 1001 + [-np.inf] * 3, dtype)
+    largest = np.nextafter(np.array(1, dtype), np.array(0, dtype))
+    assert int(wing.lib.sample(wing.array(logits), wing.array(largest))) == 1000
+
+
+def test_greedy_takes_the_first_of_equals(wing):
+    ids = wing.lib.greedy(wing.array([[0.0, 3.0, 3.0], [1.0, 0.0, 0.5]], "float32"))
+    np.testing.assert_array_equal(wing.numpy(ids), [1, 0])
+
+
+def test_both_wings_draw_the_same(both, rng):
+    logits = rng.standard_normal((997, 31)).astype("float32")
+    uniform = rng.random(997).astype("float32")
+    drawn = [
+        w.numpy(
+            w.lib.sample(
+                w.lib.keep_top_p(w.lib.keep_top_k(w.array(logits), 11), 0.9),
+                w.array(uniform),
+            )
+        )
+        for w in both
+    ]
+    np.testing.assert_array_equal(drawn[0], drawn[1])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda lib, z: lib.keep_top_k(z, 0), "top_k must be a whole number"),
+        (lambda lib, z: lib.keep_top_k(z, 2.5), "top_k must be a whole number"),
+        (lambda lib, z: lib.keep_top_p(z, 0.0), "top_p must be above 0"),
+        (lambda lib, z: lib.keep_top_p(z, 1.5), "top_p must be above 0"),
+    ],
+)
+def test_settings_that_draw_nothing_are_refused(wing, request, call, message):
+    if request.config.getoption("jaxtyping_packages"):
+        pytest.skip("the shape hook speaks first")
+    with pytest.raises(ValueError, match=message):
+        call(wing.lib, wing.array([0.0, 1.0], "float32"))
