@@ -15,6 +15,10 @@ from course_lib.shapes import (
     check_whole,
 )
 
+ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "silu", "swiglu")
+NORMS = ("pre", "post", "res_post")
+NORM_KINDS = ("layer", "rms")
+
 
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig:
@@ -83,6 +87,7 @@ class TrainConfig:
             check_positive("clip", self.clip)
         check_choice("schedule", self.schedule, ("constant", "cosine", "inverse_sqrt"))
         check_choice("precision", self.precision, ("float32", "bfloat16"))
+        object.__setattr__(self, "betas", tuple(self.betas))  # a list, read from a file
         if len(self.betas) != 2:
             raise ValueError(f"betas must be two numbers: got {self.betas!r}.")
         for name, beta in zip(("betas[0]", "betas[1]"), self.betas, strict=True):

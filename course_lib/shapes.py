@@ -393,8 +393,8 @@ def check_logits(logits: Any, targets: Any, label_smoothing: float) -> None:
     shape, wanted = tuple(logits.shape), tuple(targets.shape)
     if len(shape) < 2 or shape[:-1] != wanted or shape[-1] == 0:
         raise ValueError(
-            "each target needs its row of scores: logits must have the targets' axes and "
-            f"then one for the classes: got logits {shape} for targets {wanted}."
+            "each target needs its row of scores: logits must have the targets' axes "
+            f"and then one for the classes: got logits {shape} for targets {wanted}."
         )
     if "float" not in str(logits.dtype):
         raise ValueError(
@@ -474,18 +474,22 @@ def check_positions(n_positions: int, offset: Any, max_len: int) -> None:
         )
 
 
-def check_even(name: str, size: int) -> None:
+def check_even(
+    name: str, size: int, why: str = "positions turn pairs of features"
+) -> None:
     """Refuse a width that does not fall into pairs.
+
+    Args:
+        name: What the caller calls the width.
+        size: The width.
+        why: What needs it to be even.
 
     Raises:
         ValueError: With the width's name and what came.
     """
     check_size(name, size)
     if size % 2:
-        raise ValueError(
-            f"{name} must be even, because positions turn pairs of features: "
-            f"got {size}."
-        )
+        raise ValueError(f"{name} must be even, because {why}: got {size}.")
 
 
 def check_rotary(x: Shape, d_head: int) -> None:
@@ -568,4 +572,130 @@ def check_no_cache(cache: Any) -> None:
         raise ValueError(
             "attention_maps must be called without a cache: got "
             f"{type(cache).__name__}. Give the model the whole sequence at once."
+        )
+
+
+def check_memory(wanted: bool, given: bool) -> None:
+    """Refuse a block's memory where nothing reads it, or none where something would.
+
+    Args:
+        wanted: Whether the block has cross-attention.
+        given: Whether a memory came.
+
+    Raises:
+        ValueError: One without the other.
+    """
+    if wanted and not given:
+        raise ValueError(
+            "a block with cross_attention=True must be given a memory: got none. Give "
+            "it the encoder's output."
+        )
+    if given and not wanted:
+        raise ValueError(
+            "memory must come to a block that reads it: this one was built with "
+            "cross_attention=False."
+        )
+
+
+def check_steps(x: Shape, d_in: int, mask: Shape | None = None) -> None:
+    """Refuse a sequence that a layer of input width `d_in` cannot read step by step.
+
+    Args:
+        x: Shape of the sequence, `*B T Din`.
+        d_in: The width that the layer reads.
+        mask: Shape of the mask over steps, `*B T`, or None.
+
+    Raises:
+        ValueError: Another width, no steps, or a mask of another shape.
+    """
+    x = tuple(x)
+    if len(x) < 2 or x[-1] != d_in or x[-2] == 0:
+        raise ValueError(
+            f"x must have shape (..., steps, {d_in}) with at least one step: got {x}."
+        )
+    if mask is not None and tuple(mask) != x[:-1]:
+        raise ValueError(
+            f"mask must say for each step whether to read it: got {tuple(mask)} for "
+            f"steps {x[:-1]}."
+        )
+
+
+def check_graph(x: Shape, d_in: int, edges: Any) -> None:
+    """Refuse nodes and edges that do not make one graph.
+
+    Args:
+        x: Shape of the nodes' features, `*B N Din`.
+        d_in: The width that the layer reads.
+        edges: The edges themselves, boolean, `*#B N N`.
+
+    Raises:
+        ValueError: Another width, no node, or edges that are not boolean or not N x N.
+    """
+    x = tuple(x)
+    if len(x) < 2 or x[-1] != d_in or x[-2] == 0:
+        raise ValueError(
+            f"x must have shape (..., nodes, {d_in}) with at least one node: got {x}."
+        )
+    check_mask(edges, (*x[:-1], x[-2]))
+    if tuple(edges.shape[-2:]) != (x[-2], x[-2]):
+        raise ValueError(
+            f"edges must say for each pair of the {x[-2]} nodes whether the first "
+            f"listens to the second: got {tuple(edges.shape)}."
+        )
+
+
+def check_cache_room(length: Any, new: Shape, room: Shape) -> None:
+    """Refuse keys that a cache has no room for.
+
+    Args:
+        length: Tokens stored; one that a compiler traces has no value yet.
+        new: Shape of the newest keys, `B H T Dh`.
+        room: Shape of the whole room, `B H S Dh`.
+
+    Raises:
+        ValueError: Batch, heads or width differ, or there are too many tokens.
+    """
+    new, room = tuple(new), tuple(room)
+    if (*new[:-2], new[-1]) != (*room[:-2], room[-1]):
+        raise ValueError(
+            "the cache must be made for this batch, these heads and this width: got "
+            f"keys {new} for a cache {room} (batch, heads, tokens, width)."
+        )
+    try:
+        stored = int(length)
+    except Exception:  # traced: at least the new ones alone must fit
+        stored = 0
+    if stored + new[-2] > room[-2]:
+        raise ValueError(
+            f"the cache must have room for every token: got {stored} stored and "
+            f"{new[-2]} new for max_len={room[-2]}. Make it larger when you start."
+        )
+
+
+def check_sampling(
+    temperature: Any = None, top_k: Any = None, top_p: Any = None
+) -> None:
+    """Refuse settings that no next token can be drawn with.
+
+    Args:
+        temperature: 0 (greedy) or more; None passes, as do traced numbers.
+        top_k: At least 1.
+        top_p: Above 0, at most 1.
+
+    Raises:
+        ValueError: With the setting's name, its range and what came.
+    """
+    number = (int, float)
+    if isinstance(temperature, number) and not 0 <= temperature < math.inf:
+        raise ValueError(
+            f"temperature must be at least 0 and finite: got {temperature}. 0 takes "
+            "the likeliest token, 1 the model's own probabilities."
+        )
+    if isinstance(top_k, number) and (isinstance(top_k, float) or top_k < 1):
+        raise ValueError(
+            f"top_k must be a whole number of at least 1: got {top_k}. None keeps all."
+        )
+    if isinstance(top_p, number) and not 0 < top_p <= 1:
+        raise ValueError(
+            f"top_p must be above 0 and at most 1: got {top_p}. None keeps all."
         )

@@ -171,3 +171,76 @@ def test_equals_the_framework(wing, rng):
         )[:, :, 0]
         output = output[..., :DH]
     assert_close(wing.numpy(output), wing.numpy(builtin), "float32")
+
+
+@given(st.integers(0, 2**32 - 1), st.booleans(), st.sampled_from([(T, S), (1, 1)]))
+def test_a_bias_is_added_to_the_scores(wing, seed, masked, sizes):
+    rng = np.random.default_rng(seed)
+    q, k, v = draw(rng, t=sizes[0], s=sizes[1])
+    bias = rng.standard_normal(sizes)
+    mask = rng.random((B, *sizes)) < 0.5 if masked else None
+    expected, expected_weights = oracle.attention(q, k, v, mask, bias)
+    output, weights = wing.lib.attention(
+        *map(wing.array, (q, k, v)),
+        mask=wing.array(mask) if masked else None,
+        bias=wing.array(bias),
+    )
+    assert_close(wing.numpy(weights), expected_weights)
+    assert_close(wing.numpy(output), expected)
+
+
+def test_one_bias_for_all_keys_changes_nothing(wing, rng):
+    q, k, v = draw(rng)
+    bias = wing.array(rng.standard_normal((T, 1)))
+    before, _ = wing.lib.attention(*map(wing.array, (q, k, v)))
+    after, _ = wing.lib.attention(*map(wing.array, (q, k, v)), bias=bias)
+    assert_close(wing.numpy(after), wing.numpy(before))
+
+
+@given(
+    st.integers(0, 2**32 - 1),
+    st.booleans(),
+    st.sampled_from([(T, S, DH), (1, 1, 1)]),
+    st.sampled_from(["float32", "float64"]),
+)
+def test_additive_attention_equals_the_oracle(wing, seed, masked, sizes, dtype):
+    rng = np.random.default_rng(seed)
+    t, s, a = sizes
+    q, k, v = draw(rng, dtype, t=t, s=s, dh=a)
+    w = rng.standard_normal(a).astype(dtype)
+    mask = rng.random((B, t, s)) < 0.5 if masked else None
+    output, weights = wing.lib.additive_attention(
+        *map(wing.array, (q, k, v, w)), mask=wing.array(mask) if masked else None
+    )
+    expected, expected_weights = oracle.additive_attention(q, k, v, w, mask)
+    assert_close(wing.numpy(weights), expected_weights, dtype)
+    assert_close(wing.numpy(output), expected, dtype)
+    if masked:
+        assert (wing.numpy(weights)[~mask.any(-1)] == 0).all()
+
+
+def test_additive_layers_agree_and_equal_the_oracle(both, rng):
+    x, context = rng.standard_normal((B, T, 3)), rng.standard_normal((B, S, DV))
+    models = [
+        w.cast(w.make(w.lib.AdditiveAttention, 3, DV, DH), "float64") for w in both
+    ]
+    weights = both[0].lib.get_weights(models[0])
+    both[1].lib.set_weights(models[1], weights)
+    expected, maps = oracle.additive_attention(
+        x @ weights["q_proj.weight"].T,
+        context @ weights["k_proj.weight"].T,
+        context,
+        weights["score.weight"][0],
+    )
+    grads = []
+    for w, m in zip(both, models, strict=True):
+        output, got = m(w.array(x), w.array(context))
+        assert_close(w.numpy(output), expected)
+        assert_close(w.numpy(got), maps)
+        grads.append(
+            w.parameter_grads(
+                m, lambda m, w=w: (m(w.array(x), w.array(context))[0] ** 2).sum()
+            )
+        )
+    for name in grads[0]:
+        assert_close(grads[1][name], grads[0][name])

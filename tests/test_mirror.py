@@ -10,11 +10,11 @@ import course_lib
 ROOT = Path(course_lib.__file__).parent
 # What a framework calls its own; everything else must be equal to the letter.
 SAME = (
+    (r"course_lib\.(torch|nnx)\.", "course_lib."),
     (r"\btorch\.Tensor\b|\bjax\.Array\b|\bjaxlib[\w.]*\.Array\b", "Tensor"),
     (r"\bArray\b", "Tensor"),
     (r"\b(torch\.nn|flax\.nnx|nnx|nn)(\.[a-z_]\w*)*\.", ""),
     (r"\bMultiheadAttention\b", "MultiHeadAttention"),  # each framework's own layer
-    (r"course_lib\.(torch|nnx)\.", "course_lib."),
 )
 
 

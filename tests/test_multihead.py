@@ -191,3 +191,160 @@ def test_sharing_keys_and_values_saves_their_parameters(wing):
     assert full == 4 * (24 * 24 + 24)
     assert full - grouped == 2 * (24 + 1) * 4 * 4
     assert full - single == 2 * (24 + 1) * 5 * 4
+
+
+class Growing:
+    """The least a cache may be: one layer's keys and values, put end to end."""
+
+    def __init__(self, wing):
+        self.wing, self.k, self.v = wing, None, None
+
+    @property
+    def length(self):
+        return 0 if self.k is None else self.k.shape[-2]
+
+    def append(self, k, v):
+        k, v = (self.wing.numpy(t) for t in (k, v))
+        if self.k is not None:
+            k, v = (
+                np.concatenate([old, new], axis=-2)
+                for old, new in ((self.k, k), (self.v, v))
+            )
+        self.k, self.v = k, v
+        return self.wing.array(k), self.wing.array(v)
+
+
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([(1, 1), (6, 2)]),
+    st.booleans(),
+    st.booleans(),
+    st.booleans(),
+    st.booleans(),
+)
+def test_everything_together_equals_the_oracle(
+    wing, seed, heads, causal, masked, biased, turned
+):
+    rng = np.random.default_rng(seed)
+    (n_heads, n_kv_heads), t = heads, 5
+    d_model = 4 * n_heads
+    x, _ = inputs(rng, t=t, d=d_model)
+    model = wing.make(
+        wing.lib.MultiHeadAttention,
+        d_model,
+        n_heads,
+        n_kv_heads=n_kv_heads,
+        rotary=wing.lib.Rotary(4) if turned else None,
+    )
+    wing.cast(model, "float64")
+    mask = rng.random((B, 1, 1, t)) < 0.5 if masked else None
+    bias = rng.standard_normal((n_heads, t, t)) if biased else None
+    options = {
+        "mask": wing.array(mask) if masked else None,
+        "causal": causal,
+        "score_bias": wing.array(bias) if biased else None,
+    }
+    allowed = np.ones((1, 1, t, t), bool) if mask is None else mask
+    allowed = allowed & oracle.causal(t, t) if causal else allowed
+    expected, expected_maps = oracle.multihead(
+        x,
+        None,
+        wing.lib.get_weights(model),
+        n_heads,
+        n_kv_heads,
+        allowed,
+        bias,
+        10000.0 if turned else None,
+    )
+    got = wing.numpy(model(wing.array(x), **options))
+    maps = wing.numpy(model.maps(wing.array(x), **options))
+    assert_close(maps, expected_maps)
+    np.testing.assert_allclose(got, expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("biased", [False, True])
+def test_nothing_to_attend_to_is_zero_through_every_path(wing, rng, biased):
+    """Also where the framework's function gets one float mask that learns."""
+    x, _ = inputs(rng)
+    mask = np.ones((T, T), bool)
+    mask[1] = False
+    model = wing.cast(wing.make(wing.lib.MultiHeadAttention, D, H), "float64")
+    weights = wing.lib.get_weights(model)
+    weights["o_proj.bias"] = rng.standard_normal(D)
+    wing.lib.set_weights(model, weights)
+    bias = rng.standard_normal((H, T, T))
+
+    def loss(b):
+        given = b if biased else None
+        return (
+            model(wing.array(x), mask=wing.array(mask), score_bias=given) ** 2
+        ).sum()
+
+    output = model(
+        wing.array(x),
+        mask=wing.array(mask),
+        score_bias=wing.array(bias) if biased else None,
+    )
+    assert_close(wing.numpy(output)[:, 1], np.tile(weights["o_proj.bias"], (B, 1)))
+    if biased:
+        (grad,) = wing.grad(loss, bias)
+        assert np.isfinite(grad).all()
+        assert (grad[:, 1] == 0).all()
+        assert (grad[:, 0] != 0).any()
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_cache_changes_nothing(wing, rng, turned):
+    x, _ = inputs(rng, t=11)
+    rotary = wing.lib.Rotary(2) if turned else None
+    model = wing.make(wing.lib.MultiHeadAttention, D, H, n_kv_heads=1, rotary=rotary)
+    wing.cast(model, "float64")
+    whole = wing.numpy(model(wing.array(x), causal=True))
+    cache, parts = Growing(wing), []
+    for start, stop in ((0, 3), (3, 5), (5, 6), (6, 11)):
+        part = wing.array(x[:, start:stop])
+        parts.append(wing.numpy(model(part, causal=True, cache=cache)))
+    assert_close(np.concatenate(parts, axis=1), whole)
+
+
+def test_attention_maps_are_those_of_every_layer_in_turn(wing, rng):
+    x, memory = inputs(rng)
+    block = wing.make(wing.lib.Block, D, H, cross_attention=True)
+    wing.cast(block, "float64")
+    before = wing.numpy(block(wing.array(x), wing.array(memory), causal=True))
+    own, cross = wing.lib.attention_maps(
+        block, wing.array(x), wing.array(memory), causal=True
+    )
+    assert wing.numpy(own).shape == (B, H, T, T)
+    assert wing.numpy(cross).shape == (B, H, T, S)
+    normed = block.attention_norm(wing.array(x))
+    assert_close(wing.numpy(own), wing.numpy(block.attention.maps(normed, causal=True)))
+    after = block(wing.array(x), wing.array(memory), causal=True)
+    np.testing.assert_array_equal(wing.numpy(after), before)  # nothing is left behind
+
+
+def test_attention_maps_leave_no_state_behind(wing, rng):
+    x, _ = inputs(rng)
+    model = wing.make(wing.lib.MultiHeadAttention, D, H)
+    wing.cast(model, "float64")
+    attributes = set(vars(model))
+    (maps,) = wing.lib.attention_maps(model, wing.array(x))
+    np.testing.assert_array_equal(
+        wing.numpy(maps), wing.numpy(model.maps(wing.array(x)))
+    )
+    assert set(vars(model)) == attributes
+    if wing.name == "torch":
+        assert not model._forward_hooks
+    with pytest.raises(ValueError, match="without a cache"):
+        wing.lib.attention_maps(model, wing.array(x), cache=Growing(wing))
+
+
+def test_a_bias_of_another_shape_is_refused(wing, request):
+    if request.config.getoption("jaxtyping_packages"):
+        pytest.skip("the shape hook speaks first")
+    model = wing.make(wing.lib.MultiHeadAttention, D, H)
+    x = wing.array(np.ones((B, T, D), "float32"))
+    with pytest.raises(ValueError, match="score_bias must broadcast"):
+        model(x, score_bias=wing.array(np.ones((H, T, S), "float32")))
+    with pytest.raises(ValueError, match="score_bias must hold floating"):
+        model(x, score_bias=wing.array(np.ones((H, T, T), "int32")))

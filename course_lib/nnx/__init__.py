@@ -12,8 +12,18 @@ except ImportError as error:
         "Install them with: pip install 'course_lib[nnx]'"
     ) from error
 
-from course_lib.nnx.attention import attention, softmax
+from course_lib.nnx.attention import (
+    AdditiveAttention,
+    additive_attention,
+    attention,
+    softmax,
+)
+from course_lib.nnx.block import Block, FeedForward, activate, norm_layer
 from course_lib.nnx.bridge import from_builtin, get_weights, set_weights
+from course_lib.nnx.cache import KVCache, LayerCache
+from course_lib.nnx.checkpoint import load_weights, save_weights
+from course_lib.nnx.distributed import device_mesh, distribute, start, stop
+from course_lib.nnx.graph import AttentionPooling, GraphAttention
 from course_lib.nnx.kernels import (
     LearnedMetric,
     kernel_scores,
@@ -22,21 +32,93 @@ from course_lib.nnx.kernels import (
 )
 from course_lib.nnx.linear import linear
 from course_lib.nnx.long import linear_attention, tiled_attention, window_attention
-from course_lib.nnx.multihead import MultiHeadAttention
+from course_lib.nnx.loss import cross_entropy, cross_entropy_sum
+from course_lib.nnx.masks import (
+    causal,
+    dilated,
+    global_tokens,
+    padding,
+    padding_from_ids,
+    prefix,
+    strided,
+    window,
+)
+from course_lib.nnx.multihead import MultiHeadAttention, attention_maps
+from course_lib.nnx.optim import adamw, clip_gradient
+from course_lib.nnx.position import (
+    Learned,
+    Learned2D,
+    RelativeBias,
+    Rotary,
+    Sinusoidal,
+    alibi_bias,
+    alibi_slopes,
+    sinusoidal,
+)
+from course_lib.nnx.recurrent import LSTM, RNN, DilatedCNN, RecurrentSeq2Seq
+from course_lib.nnx.sampling import greedy, keep_top_k, keep_top_p, sample
+from course_lib.nnx.train import fit, mean_loss
 
 __all__ = [
+    "LSTM",
+    "RNN",
+    "AdditiveAttention",
+    "AttentionPooling",
+    "Block",
+    "DilatedCNN",
+    "FeedForward",
+    "GraphAttention",
+    "KVCache",
+    "LayerCache",
+    "Learned",
+    "Learned2D",
     "LearnedMetric",
     "MultiHeadAttention",
+    "RecurrentSeq2Seq",
+    "RelativeBias",
+    "Rotary",
+    "Sinusoidal",
+    "activate",
+    "adamw",
+    "additive_attention",
+    "alibi_bias",
+    "alibi_slopes",
     "attention",
+    "attention_maps",
+    "causal",
+    "clip_gradient",
+    "cross_entropy",
+    "cross_entropy_sum",
+    "device_mesh",
+    "dilated",
+    "distribute",
+    "fit",
     "from_builtin",
     "get_weights",
+    "global_tokens",
+    "greedy",
+    "keep_top_k",
+    "keep_top_p",
     "kernel_scores",
     "leave_one_out",
     "linear",
     "linear_attention",
+    "load_weights",
+    "mean_loss",
     "nadaraya_watson",
+    "norm_layer",
+    "padding",
+    "padding_from_ids",
+    "prefix",
+    "sample",
+    "save_weights",
     "set_weights",
+    "sinusoidal",
     "softmax",
+    "start",
+    "stop",
+    "strided",
     "tiled_attention",
+    "window",
     "window_attention",
 ]

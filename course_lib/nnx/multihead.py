@@ -8,7 +8,12 @@ than query heads it is grouped-query attention (Ainslie et al. 2023, arXiv:2305.
 with one of them multi-query attention (Shazeer 2019, arXiv:1911.02150).
 
 A departure from the paper: projections carry a bias, as BERT's and GPT-2's do.
+
+Positions may speak in the scores: turned queries and keys, or a bias; see position.py.
 """
+
+from collections.abc import Iterator
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -18,11 +23,17 @@ from jaxtyping import Bool, Float
 
 from course_lib.nnx.attention import attention
 from course_lib.nnx.linear import linear
+from course_lib.nnx.masks import causal as causal_mask
+from course_lib.nnx.position import Rotary
 from course_lib.shapes import (
+    check_bias,
     check_heads,
     check_inputs,
     check_mask,
+    check_mask_axes,
+    check_no_cache,
     check_rate,
+    check_rotary,
     check_tensors,
 )
 
@@ -37,10 +48,12 @@ class MultiHeadAttention(nnx.Module):
             equal group of query heads.
         bias: Whether the four projections add a learned constant.
         dropout: Share of the attention weights dropped in training.
+        rotary: Turns queries and keys by their positions; None leaves them.
         rngs: Source of the random start and of dropout.
 
     Raises:
-        ValueError: The heads do not divide, or the dropout rate is not in [0, 1).
+        ValueError: The heads do not divide, `rotary` is not as wide as a head, or the
+            dropout rate is not in [0, 1).
     """
 
     def __init__(
@@ -51,6 +64,7 @@ class MultiHeadAttention(nnx.Module):
         n_kv_heads: int | None = None,
         bias: bool = True,
         dropout: float = 0.0,
+        rotary: Rotary | None = None,
         rngs: nnx.Rngs,
     ):
         n_kv_heads = n_heads if n_kv_heads is None else n_kv_heads
@@ -58,6 +72,10 @@ class MultiHeadAttention(nnx.Module):
         check_rate("dropout", dropout)
         self.n_heads, self.n_kv_heads = n_heads, n_kv_heads
         self.d_head = d_model // n_heads
+        if rotary is not None:
+            check_rotary((1, self.d_head), rotary.d_head)
+        self.rotary = rotary
+        self.keep_maps = False  # attention_maps switches it on while it looks
         d_kv = n_kv_heads * self.d_head
         self.q_proj = linear(d_model, d_model, bias=bias, rngs=rngs)
         self.k_proj = linear(d_model, d_kv, bias=bias, rngs=rngs)
@@ -71,6 +89,9 @@ class MultiHeadAttention(nnx.Module):
         context: Float[Array, "*B S D"] | None = None,
         *,
         mask: Bool[Array, "..."] | None = None,
+        causal: bool = False,
+        score_bias: Float[Array, "..."] | None = None,
+        cache: Any = None,
     ) -> Float[Array, "*B T D"]:
         """Let each position of `x` gather what it looks for in `context`.
 
@@ -78,6 +99,11 @@ class MultiHeadAttention(nnx.Module):
             x: The sequence that asks.
             context: The sequence that answers; None means `x` itself (self-attention).
             mask: True where a query may attend: `T S`, or `*#B #H #T #S`.
+            causal: Whether a query may see only itself and what lies before it, besides
+                what `mask` says.
+            score_bias: Added to the scores: `H T S`, or `*#B #H #T #S`.
+            cache: One layer of a `KVCache`; it keeps keys and values, and S counts all
+                that it holds.
 
         Returns:
             One vector for each position of `x`. A position that may attend to nothing
@@ -86,10 +112,17 @@ class MultiHeadAttention(nnx.Module):
         Raises:
             ValueError: Shapes, kinds or dtypes do not fit; something is empty.
         """
-        q, k, v = self._project(x, context, mask)
+        offset = 0 if cache is None else cache.length
+        q, k, v = self._project(x, context, offset)
+        if cache is not None:
+            k, v = cache.append(k, v)
+        k, v = self._share(k), self._share(v)
+        mask = self._rules(q, k, mask, causal, score_bias, offset)
         # On a CPU this is faster than jax.nn.dot_product_attention, which wants
         # positions before heads and moves everything round to get them.
-        heads, weights = attention(q, k, v, mask=mask)
+        heads, weights = attention(q, k, v, mask=mask, bias=score_bias)
+        if self.keep_maps:
+            self.seen = nnx.Intermediate(weights)
         if self.dropout.rate > 0 and not self.dropout.deterministic:
             heads = self.dropout(weights) @ v
         return self.o_proj(heads.swapaxes(-3, -2).reshape(x.shape))  # *B T D
@@ -100,6 +133,8 @@ class MultiHeadAttention(nnx.Module):
         context: Float[Array, "*B S D"] | None = None,
         *,
         mask: Bool[Array, "..."] | None = None,
+        causal: bool = False,
+        score_bias: Float[Array, "..."] | None = None,
     ) -> Float[Array, "*B H T S"]:
         """Show who attends to whom: the weights that `__call__` uses, without dropout.
 
@@ -107,6 +142,8 @@ class MultiHeadAttention(nnx.Module):
             x: The sequence that asks.
             context: The sequence that answers; None means `x` itself.
             mask: True where a query may attend: `T S`, or `*#B #H #T #S`.
+            causal: As in `__call__`.
+            score_bias: As in `__call__`.
 
         Returns:
             One map a head; each row sums to 1, or is 0 if it may attend to nothing.
@@ -114,18 +151,89 @@ class MultiHeadAttention(nnx.Module):
         Raises:
             ValueError: As `__call__`.
         """
-        q, k, v = self._project(x, context, mask)
-        return attention(q, k, v, mask=mask)[1]
+        q, k, v = self._project(x, context, 0)
+        k, v = self._share(k), self._share(v)
+        mask = self._rules(q, k, mask, causal, score_bias, 0)
+        return attention(q, k, v, mask=mask, bias=score_bias)[1]
 
-    def _project(self, x: Array, context: Array | None, mask: Array | None):
+    def _project(self, x: Array, context: Array | None, offset: int | Array):
         context = x if context is None else context
         check_tensors(jax.Array, x=x, context=context)
-        check_inputs(x.shape, context.shape, self.q_proj.in_features, mask)
-        check_mask(mask, (*x.shape[:-2], self.n_heads, x.shape[-2], context.shape[-2]))
+        check_inputs(x.shape, context.shape, self.q_proj.in_features)
         q, k, v = self.q_proj(x), self.k_proj(context), self.v_proj(context)
         q, k, v = (
             t.reshape(*t.shape[:-1], -1, self.d_head).swapaxes(-3, -2)
             for t in (q, k, v)
         )
+        if self.rotary is not None:
+            q, k = self.rotary(q, offset), self.rotary(k, offset)
+        return q, k, v
+
+    def _share(self, t: Array) -> Array:
+        """Give each query head its own copy of the keys or values it shares."""
         group = self.n_heads // self.n_kv_heads
-        return q, *(jnp.repeat(t, group, axis=-3) for t in (k, v))
+        return jnp.repeat(t, group, axis=-3) if group > 1 else t
+
+    def _rules(
+        self,
+        q: Array,
+        k: Array,
+        mask: Array | None,
+        causal: bool,
+        score_bias: Array | None,
+        offset: int | Array,
+    ) -> Array | None:
+        """The mask with the past in it."""
+        scores = (*q.shape[:-1], k.shape[-2])
+        check_mask_axes(mask, len(scores))
+        check_mask(mask, scores)
+        check_bias("score_bias", score_bias, scores)
+        if not causal:
+            return mask
+        past = causal_mask(q.shape[-2], k.shape[-2], offset=offset)
+        return past if mask is None else mask & past
+
+
+def attention_maps(
+    model: nnx.Module, *inputs: Any, **options: Any
+) -> list[Float[Array, "*B H T S"]]:
+    """Show who attends to whom in every layer of a model, while it reads its inputs.
+
+    The layers keep their maps as intermediates, which are then taken away again; the
+    model returns nothing new. (By hand, as `sow` goes another way in newer versions.)
+
+    Args:
+        model: Any module of this wing, in evaluation mode; dropout elsewhere in it
+            would show in the maps.
+        inputs: What the model is called with.
+        options: What it is called with by name.
+
+    Returns:
+        The maps of each `MultiHeadAttention` that was called, in the order in which the
+        model defines them.
+
+    Raises:
+        ValueError: As the model, or it was called with a cache.
+    """
+    check_no_cache(options.get("cache"))
+    layers = list(_layers(model))
+    for layer in layers:
+        layer.keep_maps = True
+    try:
+        model(*inputs, **options)
+        return [layer.seen[...] for layer in layers if hasattr(layer, "seen")]
+    finally:
+        for layer in layers:
+            layer.keep_maps = False
+            nnx.pop(layer, nnx.Intermediate)
+
+
+def _layers(part: Any) -> Iterator[MultiHeadAttention]:
+    """The attention layers in the order in which they are defined, not by name."""
+    if isinstance(part, MultiHeadAttention):
+        yield part
+    elif isinstance(part, nnx.Module):
+        yield from _layers(list(vars(part).values()))
+    elif isinstance(part, list):
+        for child in part:
+            yield from _layers(child)

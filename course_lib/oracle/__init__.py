@@ -1,17 +1,64 @@
-"""The equations again, in NumPy float64: slow, obvious, and the judge of everything else.
+"""The equations again, in NumPy float64: slow, obvious, and the judge of the rest.
 
 No function here calls another library than NumPy, and no function is clever. Where the
-wings take the last two axes of a tensor, these loop. Tests and homework compare with them.
+wings take the last two axes of a tensor, these loop. Tests and homework compare with
+them.
 """
 
-from course_lib.oracle.attention import attention, multihead, softmax
+from course_lib.oracle.attention import (
+    additive_attention,
+    attention,
+    multihead,
+    softmax,
+)
+from course_lib.oracle.block import (
+    activate,
+    block,
+    feed_forward,
+    layer_norm,
+    rms_norm,
+)
+from course_lib.oracle.graph import graph_attention
 from course_lib.oracle.kernels import kernel, leave_one_out, nadaraya_watson
+from course_lib.oracle.long import linear_attention
+from course_lib.oracle.masks import causal, mask, padding
+from course_lib.oracle.position import (
+    alibi_bias,
+    alibi_slopes,
+    relative_bias,
+    rotary,
+    sinusoidal,
+)
+from course_lib.oracle.recurrent import dilated_cnn, lstm, rnn
+from course_lib.oracle.sampling import keep_top_k, keep_top_p, sample
 
 __all__ = [
+    "activate",
+    "additive_attention",
+    "alibi_bias",
+    "alibi_slopes",
     "attention",
+    "block",
+    "causal",
+    "dilated_cnn",
+    "feed_forward",
+    "graph_attention",
+    "keep_top_k",
+    "keep_top_p",
     "kernel",
+    "layer_norm",
     "leave_one_out",
+    "linear_attention",
+    "lstm",
+    "mask",
     "multihead",
     "nadaraya_watson",
+    "padding",
+    "relative_bias",
+    "rms_norm",
+    "rnn",
+    "rotary",
+    "sample",
+    "sinusoidal",
     "softmax",
 ]

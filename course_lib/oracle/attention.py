@@ -4,6 +4,8 @@ import math
 
 import numpy as np
 
+from course_lib.oracle.position import rotary
+
 
 def softmax(scores: np.ndarray) -> np.ndarray:
     """Weights of one row of scores; a row of nothing but -inf gets weights 0."""
@@ -15,7 +17,7 @@ def softmax(scores: np.ndarray) -> np.ndarray:
 
 
 def _rows(scores: np.ndarray, mask: np.ndarray | None) -> np.ndarray:
-    """Softmax of every row of `*B T S`, one by one, with the forbidden entries at -inf."""
+    """Softmax of every row of `*B T S`, one by one; forbidden entries are -inf."""
     if mask is not None:
         scores = np.where(mask, scores, -np.inf)
     weights = np.empty_like(scores)
@@ -25,7 +27,11 @@ def _rows(scores: np.ndarray, mask: np.ndarray | None) -> np.ndarray:
 
 
 def attention(
-    q: np.ndarray, k: np.ndarray, v: np.ndarray, mask: np.ndarray | None = None
+    q: np.ndarray,
+    k: np.ndarray,
+    v: np.ndarray,
+    mask: np.ndarray | None = None,
+    bias: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Scaled dot-product attention, one query and one key at a time.
 
@@ -36,6 +42,7 @@ def attention(
         k: Keys, `*B S Dh`.
         v: Values, `*B S Dv`.
         mask: True where a query may attend, broadcasting to `*B T S`.
+        bias: Numbers added to the scores, broadcasting to `*B T S`.
 
     Returns:
         Output `*B T Dv` and weights `*B T S`.
@@ -45,13 +52,43 @@ def attention(
     for *batch, i, j in np.ndindex(scores.shape):
         b = tuple(batch)
         scores[*b, i, j] = q[*b, i] @ k[*b, j] / math.sqrt(q.shape[-1])
-    weights = _rows(scores, mask)
+    weights = _rows(scores if bias is None else scores + bias, mask)
     output = np.zeros((*weights.shape[:-1], v.shape[-1]))
     for *batch, i, j in np.ndindex(weights.shape):
         b = tuple(batch)
         if weights[*b, i, j] > 0:  # a value of weight 0 is not looked at
             output[*b, i] += weights[*b, i, j] * v[*b, j]
     return output, weights
+
+
+def additive_attention(
+    q: np.ndarray,
+    k: np.ndarray,
+    v: np.ndarray,
+    w: np.ndarray,
+    mask: np.ndarray | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Additive attention, one query and one key at a time.
+
+    Bahdanau et al. 2014, appendix A.1.2, arXiv:1409.0473.
+
+    Args:
+        q: Queries, projected, `*B T A`.
+        k: Keys, projected, `*B S A`.
+        v: Values, `*B S Dv`.
+        w: What turns the hidden layer into a score, `A`.
+        mask: True where a query may attend, broadcasting to `*B T S`.
+
+    Returns:
+        Output `*B T Dv` and weights `*B T S`.
+    """
+    q, k, v, w = (np.asarray(x, dtype=np.float64) for x in (q, k, v, w))
+    scores = np.empty((*q.shape[:-1], k.shape[-2]))
+    for *batch, i, j in np.ndindex(scores.shape):
+        b = tuple(batch)
+        scores[*b, i, j] = w @ np.tanh(q[*b, i] + k[*b, j])
+    weights = _rows(scores, mask)
+    return weights @ v, weights
 
 
 def multihead(
@@ -61,6 +98,8 @@ def multihead(
     n_heads: int,
     n_kv_heads: int | None = None,
     mask: np.ndarray | None = None,
+    bias: np.ndarray | None = None,
+    rotary_base: float | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Multi-head attention, one head after the other.
 
@@ -70,10 +109,14 @@ def multihead(
     Args:
         x: The sequence that asks, `*B T D`.
         context: The sequence that answers, `*B S D`; None means `x`.
-        weights: `q_proj.weight` and so on, in PyTorch's layout (out, in); biases optional.
+        weights: `q_proj.weight` and so on, in PyTorch's layout (out, in); biases
+            are optional.
         n_heads: H.
         n_kv_heads: Key and value heads; None means H.
         mask: True where a query may attend, `T S` or `*#B #H #T #S`.
+        bias: Numbers added to the scores, broadcasting to `*B H T S`.
+        rotary_base: Turn queries and keys by their positions, with this base; None
+            does not.
 
     Returns:
         Output `*B T D` and weights `*B H T S`.
@@ -92,19 +135,24 @@ def multihead(
     )
     width = q.shape[-1] // n_heads
     group = n_heads // (n_kv_heads or n_heads)
-    if mask is not None:
-        mask = np.broadcast_to(
-            mask, (*x.shape[:-2], n_heads, x.shape[-2], context.shape[-2])
-        )
+    scores = (*x.shape[:-2], n_heads, x.shape[-2], context.shape[-2])
+    mask, bias = (
+        None if extra is None else np.broadcast_to(extra, scores)
+        for extra in (mask, bias)
+    )
     outputs, maps = [], []
     for head in range(n_heads):
         mine = slice(head * width, (head + 1) * width)
         shared = slice(head // group * width, (head // group + 1) * width)
+        q_head, k_head = q[..., mine], k[..., shared]
+        if rotary_base is not None:
+            q_head, k_head = (rotary(t, rotary_base) for t in (q_head, k_head))
         output, w = attention(
-            q[..., mine],
-            k[..., shared],
+            q_head,
+            k_head,
             v[..., shared],
             None if mask is None else mask[..., head, :, :],
+            None if bias is None else bias[..., head, :, :],
         )
         outputs.append(output)
         maps.append(w)

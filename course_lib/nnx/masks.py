@@ -1,0 +1,202 @@
+r"""Who may attend to whom (Flax NNX).
+
+    mask[i, j] = True where query i may attend to key j                  (eq. 1)
+
+Causal and padding: Vaswani et al. 2017, section 3.2.3, arXiv:1706.03762. Strided: Child
+et al. 2019, section 4.2, arXiv:1904.10509. Window, dilated window and global tokens:
+Beltagy et al. 2020, section 3.1, arXiv:2004.05150. Prefix: Raffel et al. 2020, section
+3.2.1, arXiv:1910.10683.
+
+Two rules that must both hold are combined with `&`, two of which one is enough with
+`|`. Where there are fewer queries than keys, the last query stands where the last key
+stands, so the masks are right for the newest tokens of a longer sequence.
+"""
+
+from collections.abc import Sequence
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jaxtyping import Bool, Int
+
+from course_lib.shapes import check_ids, check_size, check_span
+
+
+def _positions(n_queries: int, n_keys: int | None, offset: int | Array | None = None):
+    """Where queries (a column) and keys (a row) stand: NumPy's, unless traced."""
+    n_keys = n_queries if n_keys is None else n_keys
+    check_span(n_queries, n_keys, offset)
+    first = n_keys - n_queries if offset is None else offset
+    return first + np.arange(n_queries)[:, None], np.arange(n_keys)
+
+
+def causal(
+    n_queries: int,
+    n_keys: int | None = None,
+    *,
+    offset: int | Int[Array, ""] | None = None,
+) -> Bool[Array, "T S"]:
+    """Let each query see its own position and what lies before it.
+
+    Args:
+        n_queries: T.
+        n_keys: S; None means T.
+        offset: Where the first query stands among the keys; None puts the last query at
+            the last key.
+
+    Returns:
+        True where a query may attend: with T = S, the diagonal and what is below it.
+
+    Raises:
+        ValueError: A query stands outside the keys.
+    """
+    i, j = _positions(n_queries, n_keys, offset)
+    return jnp.asarray(j <= i)
+
+
+def padding(
+    lengths: Int[Array, "B"] | Sequence[int], n_keys: int
+) -> Bool[Array, "B 1 1 S"]:
+    """Let every query see the real tokens of its own sequence, not what fills it up.
+
+    Args:
+        lengths: How many real tokens each sequence starts with.
+        n_keys: S, the length that all were filled up to.
+
+    Returns:
+        True at real tokens, with axes for heads and queries.
+
+    Raises:
+        ValueError: `n_keys` is not a whole number of at least 1.
+    """
+    check_size("n_keys", n_keys)
+    lengths = jnp.asarray(lengths)
+    real = jnp.arange(n_keys) < lengths[:, None]  # B S
+    return real[:, None, None, :]
+
+
+def padding_from_ids(ids: Int[Array, "B S"], pad_id: int) -> Bool[Array, "B 1 1 S"]:
+    """Let every query see the tokens of its own sequence that are not padding.
+
+    Args:
+        ids: Token ids.
+        pad_id: The id that fills short sequences up, wherever it stands.
+
+    Returns:
+        True at real tokens, with axes for heads and queries.
+
+    Raises:
+        ValueError: `ids` is not a batch of whole numbers.
+    """
+    check_ids("ids", ids)
+    return (ids != pad_id)[:, None, None, :]
+
+
+def window(
+    n_queries: int, n_keys: int | None = None, *, size: int
+) -> Bool[Array, "T S"]:
+    """Let each query see what is nearer than `size` positions, on both sides.
+
+    Args:
+        n_queries: T.
+        n_keys: S; None means T.
+        size: 1 sees only itself, 2 also its two neighbors. `window & causal` sees the
+            last `size` tokens.
+
+    Returns:
+        True where |i - j| < size.
+
+    Raises:
+        ValueError: More queries than keys, or `size` is not at least 1.
+    """
+    check_size("size", size)
+    i, j = _positions(n_queries, n_keys)
+    return jnp.asarray(abs(i - j) < size)
+
+
+def strided(
+    n_queries: int, n_keys: int | None = None, *, stride: int
+) -> Bool[Array, "T S"]:
+    """Let each query see every `stride`-th position, counted from its own.
+
+    Args:
+        n_queries: T.
+        n_keys: S; None means T.
+        stride: Steps between two positions that it sees.
+
+    Returns:
+        True where i - j is a multiple of `stride`.
+
+    Raises:
+        ValueError: More queries than keys, or `stride` is not at least 1.
+    """
+    check_size("stride", stride)
+    i, j = _positions(n_queries, n_keys)
+    return jnp.asarray((i - j) % stride == 0)
+
+
+def dilated(
+    n_queries: int, n_keys: int | None = None, *, size: int, dilation: int
+) -> Bool[Array, "T S"]:
+    """Let each query see a window with gaps: as many keys, from farther away.
+
+    Args:
+        n_queries: T.
+        n_keys: S; None means T.
+        size: As in `window`, counted in steps of `dilation`.
+        dilation: Distance between two neighbors that it sees; 1 is `window`.
+
+    Returns:
+        True where |i - j| / dilation is a whole number below `size`.
+
+    Raises:
+        ValueError: More queries than keys, or a number is not at least 1.
+    """
+    check_size("size", size)
+    check_size("dilation", dilation)
+    i, j = _positions(n_queries, n_keys)
+    return jnp.asarray((abs(i - j) < size * dilation) & ((i - j) % dilation == 0))
+
+
+def global_tokens(
+    n_queries: int, n_keys: int | None = None, *, n_global: int
+) -> Bool[Array, "T S"]:
+    """Let the first tokens see everything, and be seen by everything.
+
+    Meant to be joined to another pattern: `window(...) | global_tokens(...)`.
+
+    Args:
+        n_queries: T.
+        n_keys: S; None means T.
+        n_global: How many tokens at the start are global.
+
+    Returns:
+        True where query or key is global.
+
+    Raises:
+        ValueError: More queries than keys, or `n_global` is not at least 1.
+    """
+    check_size("n_global", n_global)
+    i, j = _positions(n_queries, n_keys)
+    return jnp.asarray((i < n_global) | (j < n_global))
+
+
+def prefix(
+    n_queries: int, n_keys: int | None = None, *, n_prefix: int
+) -> Bool[Array, "T S"]:
+    """Let all see the first tokens, and beyond them only what lies before.
+
+    Args:
+        n_queries: T.
+        n_keys: S; None means T.
+        n_prefix: How many tokens at the start are seen by all.
+
+    Returns:
+        True where the key is in the prefix or not after the query.
+
+    Raises:
+        ValueError: More queries than keys, or `n_prefix` is not at least 1.
+    """
+    check_size("n_prefix", n_prefix)
+    i, j = _positions(n_queries, n_keys)
+    return jnp.asarray((j <= i) | (j < n_prefix))

@@ -1,0 +1,158 @@
+"""The parts of a transformer block, one position at a time."""
+
+import math
+
+import numpy as np
+
+from course_lib.oracle.attention import multihead
+
+_ERF = np.vectorize(math.erf)
+
+
+def activate(x: np.ndarray, name: str) -> np.ndarray:
+    """The bend between the two maps of a feed-forward layer.
+
+    GELU: Hendrycks and Gimpel 2016, section 2, arXiv:1606.08415.
+
+    Args:
+        x: Any numbers.
+        name: "relu", "gelu", "gelu_tanh" or "silu".
+    """
+    if name == "relu":
+        return np.maximum(x, 0)
+    if name == "gelu":
+        return x * (1 + _ERF(x / math.sqrt(2))) / 2
+    if name == "gelu_tanh":
+        return x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))) / 2
+    if name == "silu":
+        return x / (1 + np.exp(-x))
+    raise ValueError(f"name must be relu, gelu, gelu_tanh or silu: got {name!r}.")
+
+
+def part(weights: dict[str, np.ndarray], name: str) -> dict[str, np.ndarray]:
+    """The weights of one part of a model, under the names they have inside it."""
+    start = name + "."
+    return {
+        path.removeprefix(start): np.asarray(w, dtype=np.float64)
+        for path, w in weights.items()
+        if path.startswith(start)
+    }
+
+
+def linear(x: np.ndarray, weights: dict[str, np.ndarray], name: str) -> np.ndarray:
+    """One linear map, with its bias if it has one, in PyTorch's layout (out, in)."""
+    w = part(weights, name)
+    return x @ w["weight"].T + w.get("bias", 0)
+
+
+def layer_norm(
+    x: np.ndarray, weight: np.ndarray, bias: np.ndarray, eps: float
+) -> np.ndarray:
+    """Center and scale each vector, eps inside the root.
+
+    Ba et al. 2016, section 3, arXiv:1607.06450.
+    """
+    out = np.empty_like(x)
+    for row in np.ndindex(x.shape[:-1]):
+        centered = x[row] - x[row].mean()
+        out[row] = centered / math.sqrt((centered**2).mean() + eps) * weight + bias
+    return out
+
+
+def rms_norm(x: np.ndarray, weight: np.ndarray, eps: float) -> np.ndarray:
+    """Scale each vector to root mean square 1, eps inside the root.
+
+    Zhang and Sennrich 2019, section 4, arXiv:1910.07467.
+    """
+    out = np.empty_like(x)
+    for row in np.ndindex(x.shape[:-1]):
+        out[row] = x[row] / math.sqrt((x[row] ** 2).mean() + eps) * weight
+    return out
+
+
+def norm(
+    x: np.ndarray, weights: dict[str, np.ndarray], name: str, eps: float
+) -> np.ndarray:
+    """The norm of that name: LayerNorm if it has a bias, else RMSNorm."""
+    w = part(weights, name)
+    if "bias" in w:
+        return layer_norm(x, w["weight"], w["bias"], eps)
+    return rms_norm(x, w["weight"], eps)
+
+
+def feed_forward(
+    x: np.ndarray, weights: dict[str, np.ndarray], activation: str
+) -> np.ndarray:
+    """Two maps with a bend between them; SwiGLU gates one map with another.
+
+    Vaswani et al. 2017, eq. 2, arXiv:1706.03762; Shazeer 2020, eq. 6, arXiv:2002.05202.
+    """
+    up = linear(x, weights, "up_proj")
+    if activation == "swiglu":
+        hidden = activate(linear(x, weights, "gate_proj"), "silu") * up
+    else:
+        hidden = activate(up, activation)
+    return linear(hidden, weights, "down_proj")
+
+
+def block(
+    x: np.ndarray,
+    weights: dict[str, np.ndarray],
+    n_heads: int,
+    *,
+    n_kv_heads: int | None = None,
+    form: str = "pre",
+    activation: str = "gelu",
+    eps: float = 1e-5,
+    mask: np.ndarray | None = None,
+    bias: np.ndarray | None = None,
+    rotary_base: float | None = None,
+    memory: np.ndarray | None = None,
+    memory_mask: np.ndarray | None = None,
+) -> np.ndarray:
+    """One transformer block in evaluation mode.
+
+    Args:
+        x: The sequence, `*B T D`.
+        weights: The block's parameters by path, in PyTorch's layout.
+        n_heads: H.
+        n_kv_heads: Key and value heads; None means H.
+        form: "pre", "post" or "res_post": where the norm stands.
+        activation: As in `feed_forward`.
+        eps: What the norms add inside the root.
+        mask: True where a position may attend.
+        bias: Added to the scores of self-attention.
+        rotary_base: As in `multihead`.
+        memory: What cross-attention reads, `*B S D`; None where there is none.
+        memory_mask: True where memory may be read.
+
+    Returns:
+        `*B T D`.
+    """
+
+    def sublayer(h, name, f):
+        def normalize(h):
+            return norm(h, weights, f"{name}_norm", eps)
+
+        if form == "pre":
+            return h + f(normalize(h))
+        if form == "post":
+            return normalize(h + f(h))
+        return h + normalize(f(h))
+
+    own, cross = part(weights, "attention"), part(weights, "cross_attention")
+    h = sublayer(
+        np.asarray(x, dtype=np.float64),
+        "attention",
+        lambda h: multihead(h, None, own, n_heads, n_kv_heads, mask, bias, rotary_base)[
+            0
+        ],
+    )
+    if memory is not None:
+        h = sublayer(
+            h,
+            "cross_attention",
+            lambda h: multihead(h, memory, cross, n_heads, n_kv_heads, memory_mask)[0],
+        )
+    net = part(weights, "feed_forward")
+    return sublayer(h, "feed_forward", lambda h: feed_forward(h, net, activation))

@@ -1,0 +1,90 @@
+"""Ways to tell a token where it stands, one position and one pair at a time."""
+
+import cmath
+import math
+
+import numpy as np
+
+
+def sinusoidal(
+    n_positions: int, d_model: int, base: float = 10000.0, interleaved: bool = True
+) -> np.ndarray:
+    """Sines and cosines of the position, `T D`.
+
+    Vaswani et al. 2017, section 3.5, arXiv:1706.03762.
+
+    Args:
+        n_positions: T.
+        d_model: D.
+        base: The longest wave is `base` times as long as the shortest.
+        interleaved: Sine and cosine in turns; else all sines, then all cosines.
+    """
+    table = np.zeros((n_positions, d_model))
+    for position in range(n_positions):
+        for i in range(d_model // 2):
+            angle = position / base ** (2 * i / d_model)
+            sine, cosine = (2 * i, 2 * i + 1) if interleaved else (i, d_model // 2 + i)
+            table[position, sine] = math.sin(angle)
+            table[position, cosine] = math.cos(angle)
+    return table
+
+
+def rotary(x: np.ndarray, base: float = 10000.0, offset: int = 0) -> np.ndarray:
+    """Turn each pair of features (i, i + Dh/2) by an angle, as a complex number.
+
+    Su et al. 2021, section 3.2, arXiv:2104.09864.
+
+    Args:
+        x: Queries or keys, `*B T Dh`.
+        base: The slowest pair turns about `base` times as slowly as the fastest.
+        offset: Where the first of the positions stands.
+    """
+    x = np.asarray(x, dtype=np.float64)
+    turned, half = np.empty_like(x), x.shape[-1] // 2
+    for *batch, t, i in np.ndindex(*x.shape[:-1], half):
+        b = tuple(batch)
+        angle = (offset + t) / base ** (2 * i / x.shape[-1])
+        pair = complex(x[*b, t, i], x[*b, t, half + i]) * cmath.exp(1j * angle)
+        turned[*b, t, i], turned[*b, t, half + i] = pair.real, pair.imag
+    return turned
+
+
+def alibi_slopes(n_heads: int) -> list[float]:
+    """How fast each head loses interest with distance.
+
+    Press et al. 2022, section 3, arXiv:2108.12409, and the authors' code for numbers of
+    heads that are not powers of two.
+    """
+    power = 1
+    while power * 2 <= n_heads:
+        power *= 2
+    slopes = [2 ** (-8 * (h + 1) / power) for h in range(power)]
+    between = [2 ** (-8 * (h + 1) / (2 * power)) for h in range(2 * power)][::2]
+    return slopes + between[: n_heads - power]
+
+
+def alibi_bias(n_heads: int, n_queries: int, n_keys: int) -> np.ndarray:
+    """Minus slope times distance, `H T S`; the last query stands at the last key."""
+    bias = np.zeros((n_heads, n_queries, n_keys))
+    for h, i, j in np.ndindex(bias.shape):
+        bias[h, i, j] = -alibi_slopes(n_heads)[h] * abs(n_keys - n_queries + i - j)
+    return bias
+
+
+def relative_bias(table: np.ndarray, n_queries: int, n_keys: int) -> np.ndarray:
+    """Look the step from query to key up in a table, `H T S`.
+
+    Shaw et al. 2018, section 3.2, arXiv:1803.02155; as a bias in Raffel et al. 2020,
+    section 2.1, arXiv:1910.10683.
+
+    Args:
+        table: One row for each step from -M to M, one column for each head.
+        n_queries: T.
+        n_keys: S.
+    """
+    farthest = (len(table) - 1) // 2
+    bias = np.zeros((table.shape[1], n_queries, n_keys))
+    for h, i, j in np.ndindex(bias.shape):
+        step = j - (n_keys - n_queries + i)
+        bias[h, i, j] = table[farthest + max(-farthest, min(farthest, step)), h]
+    return bias

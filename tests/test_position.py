@@ -1,0 +1,232 @@
+"""Positions: against the oracle, what each depends on, conventions, refusals."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from wings import assert_close
+
+from course_lib import oracle
+
+B, H, T, S, DH, D = 2, 3, 5, 7, 10, 14
+
+
+@given(st.integers(1, 23), st.integers(1, 7), st.booleans())
+def test_sinusoidal_equals_the_oracle(wing, n, half, interleaved):
+    table = wing.lib.sinusoidal(n, 2 * half, interleaved=interleaved)
+    assert str(wing.numpy(table).dtype) == "float32"
+    expected = oracle.sinusoidal(n, 2 * half, interleaved=interleaved)
+    assert_close(wing.numpy(table), expected, "float32")
+    exact = wing.lib.sinusoidal(
+        n, 2 * half, interleaved=interleaved, dtype=wing.array(np.ones(1)).dtype
+    )
+    assert_close(wing.numpy(exact), expected)
+
+
+def test_a_shift_of_the_sinusoids_is_a_rotation(wing):
+    double = wing.array(np.ones(1)).dtype
+    table = wing.numpy(wing.lib.sinusoidal(23, D, dtype=double)).reshape(23, -1, 2)
+    shift = 11
+    for i in range(D // 2):
+        angle = shift / 10000 ** (2 * i / D)
+        turn = np.array(
+            [[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]]
+        )
+        assert_close(table[shift:, i], table[:-shift, i] @ turn.T)
+
+
+def test_products_of_sinusoids_depend_on_the_distance_alone(wing):
+    double = wing.array(np.ones(1)).dtype
+    table = wing.numpy(wing.lib.sinusoidal(23, D, dtype=double))
+    products = table @ table.T
+    for step in range(-22, 23):
+        np.testing.assert_allclose(np.ptp(np.diagonal(products, step)), 0, atol=1e-12)
+
+
+def test_sinusoids_in_marians_order_equal_hugging_faces():
+    torch = pytest.importorskip("torch")
+    marian = pytest.importorskip("transformers.models.marian.modeling_marian")
+    import course_lib.torch as ct
+
+    theirs = marian.MarianSinusoidalPositionalEmbedding(23, D)
+    with torch.no_grad():
+        if hasattr(theirs, "create_weight"):
+            theirs.weight.copy_(theirs.create_weight())
+        else:
+            theirs._init_weight()
+    ours = ct.sinusoidal(23, D, interleaved=False)
+    torch.testing.assert_close(ours, theirs.weight.detach(), rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["Sinusoidal", "Learned"])
+def test_an_offset_takes_later_rows(wing, name):
+    table = wing.make(getattr(wing.lib, name), 23, D)
+    whole = wing.numpy(table(23))
+    assert whole.shape == (23, D)
+    np.testing.assert_array_equal(wing.numpy(table(T, 11)), whole[11 : 11 + T])
+
+
+def test_learned_positions_are_rows_of_the_table(wing):
+    table = wing.make(wing.lib.Learned, 11, D)
+    (weight,) = wing.lib.get_weights(table).values()
+    np.testing.assert_array_equal(wing.numpy(table(T, 3)), weight[3 : 3 + T])
+    assert np.isclose(weight.std(), 0.02, rtol=0.2)
+
+
+def test_learned_2d_puts_row_and_column_side_by_side(wing):
+    grid = wing.make(wing.lib.Learned2D, 3, 5, D)
+    weights = wing.lib.get_weights(grid)
+    cells = wing.numpy(grid()).reshape(3, 5, D)
+    for i, j in np.ndindex(3, 5):
+        expected = [weights["rows.weight"][i], weights["columns.weight"][j]]
+        np.testing.assert_array_equal(cells[i, j], np.concatenate(expected))
+
+
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([1, 5]),
+    st.sampled_from([1, 3]),
+    st.sampled_from([0, 1, 101]),
+    st.sampled_from(["float32", "float64"]),
+)
+def test_rotary_equals_the_oracle(wing, seed, t, half, offset, dtype):
+    x = np.random.default_rng(seed).standard_normal((B, t, 2 * half)).astype(dtype)
+    got = wing.numpy(wing.lib.Rotary(2 * half)(wing.array(x), offset))
+    assert str(got.dtype) == dtype
+    expected = oracle.rotary(x, offset=offset)
+    # An angle of a radians in 32 bits is off by up to a * 2^-24 radians.
+    slack = 1 if dtype == "float64" else 2
+    np.testing.assert_allclose(
+        got,
+        expected,
+        atol=slack
+        * {"float64": 1e-10, "float32": 1e-5}[dtype]
+        * max(1e-30, np.abs(expected).max()),
+    )
+
+
+def test_rotary_scores_depend_on_the_distance_alone(wing, rng):
+    q, k = rng.standard_normal((2, 1, DH))
+    rotary = wing.lib.Rotary(DH)
+
+    def score(i, j):
+        turned = (wing.numpy(rotary(wing.array(x), p)) for x, p in ((q, i), (k, j)))
+        return float(np.vdot(*turned))
+
+    for step in (-7, 0, 3):
+        scores = [score(i, i - step) for i in (7, 11, 101, 1009)]
+        np.testing.assert_allclose(scores, scores[0], atol=1e-10)
+    assert abs(score(5, 2) - score(5, 3)) > 1e-3
+
+
+def test_rotary_keeps_lengths(wing, rng):
+    x = rng.standard_normal((B, H, T, DH))
+    turned = wing.numpy(wing.lib.Rotary(DH)(wing.array(x), 13))
+    assert_close(np.linalg.norm(turned, axis=-1), np.linalg.norm(x, axis=-1))
+
+
+def test_rotary_is_the_same_object_when_it_is_made_alike(wing):
+    assert wing.lib.Rotary(DH) == wing.lib.Rotary(DH)
+    assert hash(wing.lib.Rotary(DH)) == hash(wing.lib.Rotary(DH))
+    assert wing.lib.Rotary(DH) != wing.lib.Rotary(DH, 500.0)
+
+
+def test_rotary_equals_hugging_faces_llama(rng):
+    torch = pytest.importorskip("torch")
+    llama = pytest.importorskip("transformers.models.llama.modeling_llama")
+    import course_lib.torch as ct
+
+    q, k = (torch.from_numpy(rng.standard_normal((B, H, T, DH))) for _ in "qk")
+    speeds = 10000.0 ** -(torch.arange(0, DH, 2).double() / DH)
+    angles = torch.arange(T)[:, None] * speeds
+    cos, sin = (
+        f(torch.cat([angles, angles], -1))[None] for f in (torch.cos, torch.sin)
+    )
+    theirs = llama.apply_rotary_pos_emb(q, k, cos, sin)
+    for ours, their in zip(map(ct.Rotary(DH), (q, k)), theirs, strict=True):
+        torch.testing.assert_close(ours, their, rtol=0, atol=1e-10)
+
+
+def test_alibi_slopes_are_the_published_ones(wing):
+    halves = [2.0**-n for n in range(1, 9)]
+    assert wing.lib.alibi_slopes(8) == halves  # section 3: 1/2, 1/4, ..., 1/256
+    assert_close(wing.lib.alibi_slopes(16), [2.0 ** (-n / 2) for n in range(1, 17)])
+    # The authors' code for 12 heads: those of 8, then every other one of 16.
+    assert_close(
+        wing.lib.alibi_slopes(12), halves + [2.0 ** (-n / 2) for n in (1, 3, 5, 7)]
+    )
+
+
+@given(st.integers(1, 13), st.integers(1, 5), st.integers(0, 5))
+def test_alibi_equals_the_oracle(wing, n_heads, t, more):
+    double = wing.array(np.ones(1)).dtype
+    expected = oracle.alibi_bias(n_heads, t, t + more)
+    got = wing.lib.alibi_bias(n_heads, t, t + more, dtype=double)
+    assert_close(wing.numpy(got), expected)
+    single = wing.numpy(wing.lib.alibi_bias(n_heads, t, t + more))
+    assert str(single.dtype) == "float32"
+    assert_close(single, expected, "float32")
+
+
+def test_alibi_with_an_offset_is_rows_of_the_whole(wing):
+    whole = wing.numpy(wing.lib.alibi_bias(H, S))
+    rows = wing.numpy(wing.lib.alibi_bias(H, 2, S, offset=3))
+    np.testing.assert_array_equal(rows, whole[:, 3:5])
+
+
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([1, 3]),
+    st.sampled_from([1, 5]),
+    st.sampled_from([0, 2]),
+)
+def test_relative_bias_equals_the_oracle(wing, seed, farthest, t, more):
+    table = np.random.default_rng(seed).standard_normal((2 * farthest + 1, H))
+    bias = wing.cast(wing.make(wing.lib.RelativeBias, H, farthest), "float64")
+    (path,) = wing.lib.get_weights(bias)
+    wing.lib.set_weights(bias, {path: table})
+    got = wing.numpy(bias(t, t + more))
+    assert_close(got, oracle.relative_bias(table, t, t + more))
+    later = wing.numpy(bias(1, t + more, offset=t - 1))
+    np.testing.assert_array_equal(later, wing.numpy(bias(t + more))[:, t - 1 : t])
+
+
+def test_relative_bias_starts_without_preference(wing):
+    assert (wing.numpy(wing.make(wing.lib.RelativeBias, H, 3)(T)) == 0).all()
+
+
+def test_relative_bias_learns_the_steps_that_occur(wing, rng):
+    bias = wing.cast(wing.make(wing.lib.RelativeBias, H, 3), "float64")
+    grads = wing.parameter_grads(bias, lambda m: m(2).sum())
+    (grad,) = grads.values()
+    # Two queries, two keys: one pair a step back, one ahead, two on the diagonal.
+    np.testing.assert_array_equal(grad[:, 0], [0, 0, 1, 2, 1, 0, 0])
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda w: w.lib.sinusoidal(5, 7), ["d_model must be even", "7"]),
+        (lambda w: w.lib.sinusoidal(0, 8), ["n_positions must be", "0"]),
+        (lambda w: w.lib.Rotary(7), ["d_head must be even", "7"]),
+        (lambda w: w.lib.Rotary(8, -1.0), ["base must be positive", "-1.0"]),
+        (
+            lambda w: w.lib.Rotary(8)(w.array(np.ones((3, 10)))),
+            ["d_head=8", "(3, 10)"],
+        ),
+        (
+            lambda w: w.make(w.lib.Learned, 5, 8)(3, 4),
+            ["max_len=5", "got 4 to 6", "larger max_len"],
+        ),
+        (lambda w: w.make(w.lib.Sinusoidal, 5, 8)(6), ["max_len=5", "0 to 5"]),
+        (lambda w: w.make(w.lib.Learned2D, 3, 5, 7), ["d_model must be even"]),
+        (lambda w: w.lib.alibi_slopes(0), ["n_heads must be", "0"]),
+        (lambda w: w.lib.alibi_bias(3, 5, 2), ["n_queries=5, n_keys=2"]),
+        (lambda w: w.make(w.lib.RelativeBias, 3, 0), ["max_distance must be"]),
+    ],
+)
+def test_nonsense_is_refused(wing, call, words):
+    with pytest.raises(ValueError) as error:  # noqa: PT011 the words are checked below
+        call(wing)
+    for word in words:
+        assert word in str(error.value), str(error.value)
