@@ -1,13 +1,21 @@
 """Data whose best attainable result is known, and loaders of data that libraries ship.
 
-One small file a data set, NumPy only. Everything random takes an explicit `seed` and
-gives the same arrays on every machine; every dataclass holds its known answer (an
-entropy rate, a noise floor, the R² of an oracle) beside its arrays.
+One small file a data set, NumPy only. Everything random takes an explicit `seed`, which
+fixes it; every dataclass holds its known answer (an entropy rate, a noise floor, the R²
+of an oracle) beside its arrays.
 
 The functions stand in the modules (`data.households`, `data.relations`, ...) and are
 re-exported here by name: a new module adds one import line, in alphabetical order.
 """
 
+from course_lib.data.classes import (
+    MAJORITY_EXAMPLES,
+    Labelled,
+    late_majority,
+    majority,
+    majority_class,
+    which_came_first,
+)
 from course_lib.data.drawn_shapes import SHAPES, Shapes, drawn_shapes, matched_filter
 from course_lib.data.english import English, english
 from course_lib.data.firms import Economy, economy, r_squared
@@ -29,19 +37,7 @@ from course_lib.data.relations import (
     every_day,
     one_head_bound,
 )
-from course_lib.data.sequences import (
-    MAJORITY_EXAMPLES,
-    Labelled,
-    NextToken,
-    Pairs,
-    induction,
-    late_majority,
-    majority,
-    majority_class,
-    recall,
-    reversal,
-    which_came_first,
-)
+from course_lib.data.sequences import NextToken, Pairs, induction, recall, reversal
 from course_lib.data.shipped import Digits, Macro, digits, macro
 from course_lib.data.sinusoids import Sinusoids, sinusoids
 
