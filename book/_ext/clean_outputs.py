@@ -7,16 +7,22 @@ object's address, a warning) is refused, with the cell's name.
 """
 
 import base64
+import io
 import re
 import struct
 import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from PIL import Image, ImageChops
+
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 # What a decoder needs, and nothing else: no software name, no date, no resolution.
 PNG_CHUNKS = {b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND"}
 PLACES = (Path.home(), Path(sys.prefix), Path(__file__).resolve().parents[2])
+COLORS = 256
+UNSEEN = 8  # steps out of 255, in a channel
 UNSTABLE = {
     "the address of an object": re.compile(r"\bat 0x[0-9a-f]{6,}"),
     "a path on this machine": re.compile(
@@ -40,6 +46,36 @@ def strip_png(data: bytes) -> bytes:
             kept.append(data[position:end])
         position = end
     return b"".join(kept)
+
+
+def shrink_png(data: bytes) -> bytes:
+    """Store a picture in a third of its bytes, with no difference that one could see.
+
+    A chart has some hundred shades; 256 chosen colors hold them all, to within a few
+    steps out of 255. Where they do not (a photograph), all colors are kept.
+
+    Args:
+        data: A PNG.
+
+    Returns:
+        A PNG without metadata; the same bytes again if it was shrunk already.
+    """
+    image = Image.open(io.BytesIO(data))
+    opaque = image.mode == "RGB" or (
+        image.mode == "RGBA" and image.getchannel("A").getextrema() == (255, 255)
+    )
+    if not opaque:
+        return strip_png(data)
+    image = image.convert("RGB")
+    few = image.quantize(
+        COLORS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE
+    )
+    change = np.asarray(ImageChops.difference(image, few.convert("RGB")))
+    if change.max() > UNSEEN:
+        few = image
+    buffer = io.BytesIO()
+    few.save(buffer, format="png", optimize=True)
+    return strip_png(buffer.getvalue())
 
 
 def clean_outputs(outputs: list[dict[str, Any]], source: str) -> list[dict[str, Any]]:
@@ -68,8 +104,8 @@ def clean_outputs(outputs: list[dict[str, Any]], source: str) -> list[dict[str, 
         else:
             png = output["data"].get("image/png")
             if png is not None:
-                stripped = strip_png(base64.b64decode(png))
-                output["data"]["image/png"] = base64.b64encode(stripped).decode()
+                small = shrink_png(base64.b64decode(png))
+                output["data"]["image/png"] = base64.b64encode(small).decode()
         cleaned.append(output)
     refuse_unstable(cleaned, source)
     return cleaned

@@ -7,8 +7,7 @@ it. So:
 - the scripts for running code in the page are left out: they fetch their program from
   elsewhere, and the book has no button for them;
 - addresses that the published site must know of itself (sitemap, previews, the page
-  for what is not found) follow from the repository's, which `_config.yml` names once;
-- `{{ repository }}` in a page, also in a block of code, is replaced by that address.
+  for what is not found) follow from the repository's, which `_config.yml` names once.
 """
 
 from typing import Any
@@ -49,12 +48,6 @@ def fill_in_addresses(_app: Sphinx, config: Config) -> None:
             config[name] = value
 
 
-def name_repository(app: Sphinx, _docname: str, source: list[str]) -> None:
-    """When a page is read: put the repository's address where it is asked for."""
-    repository = app.config.html_theme_options.get("repository_url", "").rstrip("/")
-    source[0] = source[0].replace("{{ repository }}", repository)
-
-
 def drop_live_code(
     app: Sphinx, _page: str, _template: str, context: dict[str, Any], _tree: Any
 ) -> None:
@@ -71,6 +64,5 @@ def drop_live_code(
 def setup(app: Sphinx) -> dict[str, Any]:
     """Connect each measure to its moment in the build."""
     app.connect("config-inited", fill_in_addresses, priority=100)
-    app.connect("source-read", name_repository)
     app.connect("html-page-context", drop_live_code, priority=900)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -18,19 +18,6 @@ def test_the_site_s_address_follows_from_the_repository_s(repository, address):
     assert pages_address(repository) == address
 
 
-def test_pages_name_the_repository_as_the_settings_do(book):
-    book.write(
-        "\nIt is at <{{ repository }}>.\n\n```\ngit clone {{ repository }}\n```\n"
-    )
-    options = {"repository_url": "https://example.org/fork/course/"}
-    status, page, said = book.build(
-        "self_contained", builder="text", html_theme_options=options
-    )
-    assert status == 0, said
-    assert "It is at https://example.org/fork/course." in page
-    assert "git clone https://example.org/fork/course\n" in page
-
-
 def test_mathjax_is_taken_from_the_site_and_live_code_is_left_out(book):
     book.write("\nA formula, $a^2$.\n")
     status, page, said = book.build(
