@@ -136,22 +136,21 @@ def cost() -> Figure:
         ax.plot(WIDTHS, ms, "o-", color=color)
         ax.annotate(
             f"{wing}: exponent {slope:.1f}",
-            (WIDTHS[2 if above else 1], ms[2 if above else 1]),
-            xytext=(-12, 14) if above else (14, -8),
+            (WIDTHS[2], ms[2]),
+            xytext=(-12, 14) if above else (12, -14),
             textcoords="offset points",
             ha="right" if above else "left",
             color=color,
         )
         print(wing, dict(zip(WIDTHS, ms.round(2).tolist(), strict=True)), slope)
-    start = min(best[f"{wing} {WIDTHS[0]}"] for wing in ("PyTorch", "NNX")) * 1e3 / 2
+    start = min(best[f"{wing} {WIDTHS[0]}"] for wing in ("PyTorch", "NNX")) * 1e3 / 4
     reference = start * (np.array(WIDTHS) / WIDTHS[0]) ** 2
     ax.plot(WIDTHS, reference, "--", color=plot.FLOOR, lw=1.5)
     ax.annotate(
         "exponent 2",
-        (WIDTHS[-1], reference[-1]),
-        xytext=(-4, -14),
+        (WIDTHS[1], reference[1]),
+        xytext=(10, -6),
         textcoords="offset points",
-        ha="right",
         va="top",
         color=plot.FLOOR,
     )
