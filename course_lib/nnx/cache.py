@@ -10,7 +10,7 @@ Described in Pope et al. 2022, section 2.1, arXiv:2211.05102.
 import jax.numpy as jnp
 from flax import nnx
 from jax import Array, lax
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from course_lib.shapes import check_cache_room, check_size
 
@@ -53,7 +53,7 @@ class LayerCache(nnx.Module):
         return self.k[...], self.v[...]
 
     @property
-    def length(self) -> Array:
+    def length(self) -> Int[Array, ""]:
         """Tokens stored so far."""
         return self.stored[...]
 
@@ -98,8 +98,17 @@ class KVCache(nnx.Module):
     def __getitem__(self, layer: int) -> LayerCache:
         return self.layers[layer]
 
+    def rewind(self, length: int | Int[Array, ""]) -> None:
+        """Forget all but the first tokens.
+
+        Args:
+            length: How many stay.
+        """
+        for layer in self.layers:
+            layer.stored[...] = jnp.asarray(length, layer.stored.dtype)
+
     @property
-    def length(self) -> Array:
+    def length(self) -> Int[Array, ""]:
         """Tokens stored so far."""
         return self.layers[0].length
 

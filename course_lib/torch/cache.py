@@ -8,7 +8,7 @@ Described in Pope et al. 2022, section 2.1, arXiv:2211.05102.
 """
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from course_lib.shapes import check_cache_room, check_size
@@ -84,6 +84,15 @@ class KVCache:
 
     def __getitem__(self, layer: int) -> LayerCache:
         return self.layers[layer]
+
+    def rewind(self, length: int | Int[Tensor, ""]) -> None:
+        """Forget all but the first tokens.
+
+        Args:
+            length: How many stay.
+        """
+        for layer in self.layers:
+            layer.length = int(length)
 
     @property
     def length(self) -> int:
