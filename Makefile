@@ -24,6 +24,10 @@ export MALLOC_MMAP_THRESHOLD_ := 4294967296
 export MALLOC_TRIM_THRESHOLD_ := 4294967296
 export MALLOC_TOP_PAD_ := 67108864
 
+# The tests run a process on every core: threads inside them would only wait for each
+# other.
+export OMP_NUM_THREADS := 1
+
 # Progress bars are for people. In a stored output they would differ at each run.
 export COURSE_QUIET := 1
 
