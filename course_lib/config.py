@@ -5,10 +5,14 @@ one, and it can be written beside the weights that it belongs to.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 from course_lib.shapes import (
     check_choice,
+    check_even,
+    check_heads,
+    check_patches,
     check_positive,
     check_rate,
     check_size,
@@ -18,6 +22,296 @@ from course_lib.shapes import (
 ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "silu", "swiglu")
 NORMS = ("pre", "post", "res_post")
 NORM_KINDS = ("layer", "rms")
+POSITIONS = ("learned", "sinusoidal", "rotary", "alibi", "none")
+GRID_POSITIONS = ("learned", "learned_2d", "none")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransformerConfig:
+    """What every transformer here is made with.
+
+    Args:
+        d_model: Width D of the model.
+        n_layers: Blocks L.
+        n_heads: Query heads H, which share the width equally.
+        n_kv_heads: Key and value heads; None means H.
+        d_ff: Width F of the feed-forward layer; None means 4 D.
+        dropout: Share of embeddings, attention weights and outputs of each part that is
+            dropped in training.
+        activation: One of ACTIVATIONS.
+        norm: Where the norm stands in a block, one of NORMS. Unless it stands after the
+            sum ("post"), one more norm follows the last block.
+        norm_kind: One of NORM_KINDS.
+        norm_eps: What the norms add inside the root.
+        bias: Whether the blocks' linear maps add a learned constant.
+        position: How the model knows the order, one of POSITIONS.
+
+    Raises:
+        ValueError: A size, a rate or a name is not allowed, or the heads do not divide.
+    """
+
+    d_model: int
+    n_layers: int
+    n_heads: int
+    n_kv_heads: int | None = None
+    d_ff: int | None = None
+    dropout: float = 0.0
+    activation: str = "gelu"
+    norm: str = "pre"
+    norm_kind: str = "layer"
+    norm_eps: float = 1e-5
+    bias: bool = True
+    position: str = "learned"
+
+    _positions: ClassVar[tuple[str, ...]] = POSITIONS
+
+    def __post_init__(self):
+        check_heads(self.d_model, self.n_heads, self.n_kv_heads or self.n_heads)
+        check_size("n_layers", self.n_layers)
+        if self.d_ff is not None:
+            check_size("d_ff", self.d_ff)
+        check_rate("dropout", self.dropout)
+        check_choice("activation", self.activation, ACTIVATIONS)
+        check_choice("norm", self.norm, NORMS)
+        check_choice("norm_kind", self.norm_kind, NORM_KINDS)
+        check_positive("norm_eps", self.norm_eps)
+        check_choice("position", self.position, self._positions)
+        if self.position == "rotary":
+            check_even("d_head = d_model / n_heads", self.d_head)
+        if self.position in ("sinusoidal", "learned_2d"):
+            check_even("d_model", self.d_model)
+
+    @property
+    def d_head(self) -> int:
+        """Width of one head."""
+        return self.d_model // self.n_heads
+
+    @property
+    def block(self) -> dict[str, Any]:
+        """What a block of the model is built with."""
+        names = ("d_model", "n_heads", "d_ff", "norm", "norm_kind", "norm_eps")
+        names += ("activation", "dropout", "bias", "n_kv_heads")
+        return {name: getattr(self, name) for name in names}
+
+
+@dataclass(frozen=True, kw_only=True)
+class GPTConfig(TransformerConfig):
+    """A decoder that predicts the next token; the defaults are GPT-2's forms.
+
+    Args:
+        vocab_size: Rows V of the token table.
+        max_len: Longest sequence, for learned and sinusoidal positions.
+        tie_head: Whether the token table is also the map from vectors to logits.
+
+    Raises:
+        ValueError: As `TransformerConfig`.
+    """
+
+    vocab_size: int
+    max_len: int
+    activation: str = "gelu_tanh"
+    tie_head: bool = True
+
+    def __post_init__(self):
+        super().__post_init__()
+        check_size("vocab_size", self.vocab_size)
+        check_size("max_len", self.max_len)
+
+    @classmethod
+    def gpt2(cls) -> "GPTConfig":
+        """GPT-2 small, 124,439,808 parameters (Radford et al. 2019, table 2)."""
+        return cls(
+            vocab_size=50257,
+            max_len=1024,
+            d_model=768,
+            n_layers=12,
+            n_heads=12,
+            dropout=0.1,
+        )
+
+    @classmethod
+    def gpt2_medium(cls) -> "GPTConfig":
+        """GPT-2 medium, 354,823,168 parameters."""
+        return replace(cls.gpt2(), d_model=1024, n_layers=24, n_heads=16)
+
+    @classmethod
+    def gpt2_large(cls) -> "GPTConfig":
+        """GPT-2 large, 774,030,080 parameters."""
+        return replace(cls.gpt2(), d_model=1280, n_layers=36, n_heads=20)
+
+    @classmethod
+    def gpt2_xl(cls) -> "GPTConfig":
+        """GPT-2 XL, 1,557,611,200 parameters."""
+        return replace(cls.gpt2(), d_model=1600, n_layers=48, n_heads=25)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BERTConfig(TransformerConfig):
+    """An encoder that reads in both directions; the defaults are BERT's forms.
+
+    Args:
+        vocab_size: Rows V of the token table.
+        max_len: Longest sequence, for learned and sinusoidal positions.
+        n_token_types: Kinds of segment; 2 tells a first sentence from a second.
+
+    Raises:
+        ValueError: As `TransformerConfig`.
+    """
+
+    vocab_size: int
+    max_len: int
+    n_token_types: int = 2
+    norm: str = "post"
+    norm_eps: float = 1e-12
+
+    def __post_init__(self):
+        super().__post_init__()
+        check_size("vocab_size", self.vocab_size)
+        check_size("max_len", self.max_len)
+        check_size("n_token_types", self.n_token_types)
+
+    @classmethod
+    def base(cls) -> "BERTConfig":
+        """BERT-base, uncased, 109,482,240 parameters (arXiv:1810.04805, section 3)."""
+        return cls(
+            vocab_size=30522,
+            max_len=512,
+            d_model=768,
+            n_layers=12,
+            n_heads=12,
+            dropout=0.1,
+        )
+
+    @classmethod
+    def large(cls) -> "BERTConfig":
+        """BERT-large, uncased, 335,141,888 parameters."""
+        return replace(cls.base(), d_model=1024, n_layers=24, n_heads=16)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ViTConfig(TransformerConfig):
+    """An encoder of image patches; the defaults are the published forms.
+
+    Args:
+        image_size: Height and width in pixels, or one number for both.
+        patch_size: Height and width of a patch, which divide the image's.
+        n_channels: Numbers a pixel: 3 in color, 1 in gray.
+        n_classes: Classes that an image may belong to.
+        position: "learned" (one vector a patch), "learned_2d" (row and column apart) or
+            "none".
+
+    Raises:
+        ValueError: As `TransformerConfig`, or the patches do not cover the image.
+    """
+
+    image_size: int | tuple[int, int]
+    patch_size: int
+    n_channels: int = 3
+    n_classes: int
+    norm_eps: float = 1e-12
+
+    _positions: ClassVar[tuple[str, ...]] = GRID_POSITIONS
+
+    def __post_init__(self):
+        super().__post_init__()
+        check_size("n_channels", self.n_channels)
+        check_size("n_classes", self.n_classes)
+        check_patches(self.image_shape, self.patch_size)
+
+    @property
+    def image_shape(self) -> tuple[int, int]:
+        """Height and width in pixels."""
+        if isinstance(self.image_size, int):
+            return self.image_size, self.image_size
+        return self.image_size
+
+    @property
+    def grid(self) -> tuple[int, int]:
+        """Rows and columns of patches."""
+        height, width = self.image_shape
+        return height // self.patch_size, width // self.patch_size
+
+    @classmethod
+    def b16(cls) -> "ViTConfig":
+        """ViT-B/16 for ImageNet, 86,567,656 parameters (arXiv:2010.11929, table 1)."""
+        return cls(
+            image_size=224,
+            patch_size=16,
+            n_classes=1000,
+            d_model=768,
+            n_layers=12,
+            n_heads=12,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seq2SeqConfig(TransformerConfig):
+    """An encoder and a decoder; the defaults are the first transformer's forms.
+
+    Args:
+        vocab_size: Rows of the source's token table.
+        target_vocab_size: Rows of the target's; None means `vocab_size`.
+        max_len: Longest sequence, for learned and sinusoidal positions.
+        n_decoder_layers: Blocks of the decoder; None means `n_layers`.
+        share_embeddings: Whether source and target have one token table.
+        tie_head: Whether the target's table is also the map from vectors to logits.
+        head_bias: Whether the logits have a learned constant, as Marian's do.
+        scale_embeddings: Whether token vectors are multiplied by sqrt(D).
+        interleaved: Order of sines and cosines; False is Marian's, see `sinusoidal`.
+
+    Raises:
+        ValueError: As `TransformerConfig`, or one table is to hold two vocabularies.
+    """
+
+    vocab_size: int
+    max_len: int
+    target_vocab_size: int | None = None
+    n_decoder_layers: int | None = None
+    activation: str = "relu"
+    norm: str = "post"
+    position: str = "sinusoidal"
+    share_embeddings: bool = True
+    tie_head: bool = True
+    head_bias: bool = False
+    scale_embeddings: bool = True
+    interleaved: bool = True
+
+    def __post_init__(self):
+        super().__post_init__()
+        check_size("vocab_size", self.vocab_size)
+        check_size("max_len", self.max_len)
+        for name in ("target_vocab_size", "n_decoder_layers"):
+            if getattr(self, name) is not None:
+                check_size(name, getattr(self, name))
+        if self.share_embeddings and self.vocab_target != self.vocab_size:
+            raise ValueError(
+                "share_embeddings=True needs one vocabulary for source and target: "
+                f"got vocab_size={self.vocab_size}, "
+                f"target_vocab_size={self.target_vocab_size}. Join the vocabularies, "
+                "or set share_embeddings=False."
+            )
+
+    @property
+    def vocab_target(self) -> int:
+        """Rows of the target's token table."""
+        return self.target_vocab_size or self.vocab_size
+
+    @classmethod
+    def base(cls) -> "Seq2SeqConfig":
+        """The base model of Vaswani et al. 2017, table 3, arXiv:1706.03762.
+
+        The paper says 65 million parameters, and "about 37000" tokens; with 37,000 it
+        has 63,082,496. Nothing in it limits the length; 1,024 positions are ours.
+        """
+        return cls(
+            vocab_size=37000,
+            max_len=1024,
+            d_model=512,
+            n_layers=6,
+            n_heads=8,
+            d_ff=2048,
+            dropout=0.1,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

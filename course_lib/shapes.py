@@ -699,3 +699,28 @@ def check_sampling(
         raise ValueError(
             f"top_p must be above 0 and at most 1: got {top_p}. None keeps all."
         )
+
+
+def check_patches(image_size: Shape, patch_size: int) -> None:
+    """Refuse patches that do not cover an image exactly.
+
+    Args:
+        image_size: Height and width in pixels.
+        patch_size: Height and width of a patch.
+
+    Raises:
+        ValueError: A size is not positive, or does not divide.
+    """
+    check_size("patch_size", patch_size)
+    if len(image_size) != 2:
+        raise ValueError(
+            f"image_size must be one number, or height and width: got {image_size}."
+        )
+    for name, size in zip(("height", "width"), image_size, strict=True):
+        check_size(name, size)
+        if size % patch_size:
+            raise ValueError(
+                f"patch_size must divide the image's {name}: got {name}={size}, "
+                f"patch_size={patch_size} (remainder {size % patch_size}). The nearest "
+                f"that fits is patch_size={nearest_divisor(size, patch_size)}."
+            )

@@ -4,21 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from models import randomize
 from wings import assert_close
 
 from course_lib import oracle
 from course_lib.config import ACTIVATIONS, NORM_KINDS, NORMS
 
 B, T, S, D, H, F = 2, 3, 5, 14, 7, 11
-
-
-def randomize(wing, model, rng, size=0.5):
-    """Other weights than those a model starts with: no zero biases, no unit scales."""
-    wing.cast(model, "float64")
-    weights = wing.lib.get_weights(model)
-    drawn = {n: size * rng.standard_normal(weights[n].shape) for n in sorted(weights)}
-    wing.lib.set_weights(model, drawn)
-    return model, drawn
 
 
 def build_norm(wing, kind, eps=1e-5):
@@ -58,7 +50,7 @@ def test_feed_forward_equals_the_oracle(wing, seed, activation, shape, bias, dty
     model = wing.make(
         wing.lib.FeedForward, shape[-1], F, activation=activation, bias=bias
     )
-    model, _ = randomize(wing, model, rng)
+    model, _ = randomize(wing, model)
     wing.cast(model, dtype)
     got = wing.numpy(model(wing.array(x)))
     expected = oracle.feed_forward(x, wing.lib.get_weights(model), activation)
@@ -79,7 +71,7 @@ def test_the_width_between_is_four_times_the_models(wing):
 
 def test_feed_forward_looks_at_each_position_alone(wing, rng):
     x = rng.standard_normal((B, T, D))
-    model, _ = randomize(wing, wing.make(wing.lib.FeedForward, D, F), rng)
+    model, _ = randomize(wing, wing.make(wing.lib.FeedForward, D, F))
     before = wing.numpy(model(wing.array(x)))
     x[:, 1] += 1
     after = wing.numpy(model(wing.array(x)))
@@ -94,7 +86,7 @@ def test_norms_equal_the_oracle(wing, rng, kind, eps, dtype):
     x = 2 + rng.standard_normal((B, T, D))
     x[0, 0] *= 1e-3  # small enough that eps shows, and where it stands
     x = x.astype(dtype)
-    norm, _ = randomize(wing, build_norm(wing, kind, eps), rng)
+    norm, _ = randomize(wing, build_norm(wing, kind, eps))
     wing.cast(norm, dtype)
     w = wing.lib.get_weights(norm)
     if kind == "layer":
@@ -156,7 +148,7 @@ def test_equals_the_oracle(wing, seed, options, sizes, masked, turned):
     bias = rng.standard_normal((h, t, t)) if masked else None
     rotary = wing.lib.Rotary(4) if turned else None
     model = wing.make(wing.lib.Block, d, h, F, norm_eps=1e-3, rotary=rotary, **options)
-    model, weights = randomize(wing, model, rng)
+    model, weights = randomize(wing, model)
     cross = options["cross_attention"]
 
     def give(a, wanted=True):
@@ -193,7 +185,6 @@ def test_wings_agree_in_every_gradient(both, rng, norm):
         randomize(
             w,
             w.make(w.lib.Block, D, H, F, norm=norm, cross_attention=True),
-            np.random.default_rng(1),
         )[0]
         for w in both
     ]
@@ -229,7 +220,7 @@ def test_a_block_that_says_nothing(wing, rng, norm):
 
 def test_permuting_the_sequence_permutes_the_output(wing, rng):
     x = rng.standard_normal((B, T, D))
-    model, _ = randomize(wing, wing.make(wing.lib.Block, D, H, F), rng)
+    model, _ = randomize(wing, wing.make(wing.lib.Block, D, H, F))
     order = np.array([2, 0, 1])
     before = wing.numpy(model(wing.array(x)))
     assert_close(wing.numpy(model(wing.array(x[:, order]))), before[:, order])
@@ -238,7 +229,7 @@ def test_permuting_the_sequence_permutes_the_output(wing, rng):
 def test_turned_by_position_the_order_matters(wing, rng):
     x = rng.standard_normal((B, T, D))
     rotary = wing.lib.Rotary(2)
-    model, _ = randomize(wing, wing.make(wing.lib.Block, D, H, F, rotary=rotary), rng)
+    model, _ = randomize(wing, wing.make(wing.lib.Block, D, H, F, rotary=rotary))
     order = np.array([2, 0, 1])
     before = wing.numpy(model(wing.array(x)))
     after = wing.numpy(model(wing.array(x[:, order])))
@@ -247,7 +238,7 @@ def test_turned_by_position_the_order_matters(wing, rng):
 
 def test_the_past_cannot_see_the_future(wing, rng):
     x = rng.standard_normal((B, T, D))
-    model, _ = randomize(wing, wing.make(wing.lib.Block, D, H, F), rng)
+    model, _ = randomize(wing, wing.make(wing.lib.Block, D, H, F))
     before = wing.numpy(model(wing.array(x), causal=True))
     x[:, 1] += 1
     after = wing.numpy(model(wing.array(x), causal=True))

@@ -24,7 +24,9 @@ from flax import nnx
 from jax import Array
 from jaxtyping import Float, Int
 
+from course_lib.config import POSITIONS
 from course_lib.shapes import (
+    check_choice,
     check_even,
     check_positions,
     check_positive,
@@ -171,6 +173,33 @@ class Learned(nnx.Module):
         table = self.table.embedding[...]
         rows = jax.lax.dynamic_slice_in_dim(table, offset, n_positions)
         return rows if dtype is None else rows.astype(dtype)
+
+
+def added_positions(
+    kind: str, max_len: int, d_model: int, *, interleaved: bool = True, rngs: nnx.Rngs
+) -> Learned | Sinusoidal | None:
+    """What a model adds to its tokens to say where they stand.
+
+    Args:
+        kind: "learned", "sinusoidal", or a kind that adds nothing: "rotary", "alibi"
+            and "none".
+        max_len: Positions that may be asked for.
+        d_model: D.
+        interleaved: As in `sinusoidal`.
+        rngs: Source of the random start.
+
+    Returns:
+        A table of vectors; None where nothing is added.
+
+    Raises:
+        ValueError: The kind is not known, or a size is not allowed.
+    """
+    check_choice("kind", kind, POSITIONS)
+    if kind == "learned":
+        return Learned(max_len, d_model, rngs=rngs)
+    if kind == "sinusoidal":
+        return Sinusoidal(max_len, d_model, interleaved=interleaved)
+    return None
 
 
 class Learned2D(nnx.Module):

@@ -22,6 +22,7 @@ from course_lib.oracle.graph import graph_attention
 from course_lib.oracle.kernels import kernel, leave_one_out, nadaraya_watson
 from course_lib.oracle.long import linear_attention
 from course_lib.oracle.masks import causal, mask, padding
+from course_lib.oracle.models import bert, bert_mlm, bert_pool, gpt, seq2seq, vit
 from course_lib.oracle.position import (
     alibi_bias,
     alibi_slopes,
@@ -38,10 +39,14 @@ __all__ = [
     "alibi_bias",
     "alibi_slopes",
     "attention",
+    "bert",
+    "bert_mlm",
+    "bert_pool",
     "block",
     "causal",
     "dilated_cnn",
     "feed_forward",
+    "gpt",
     "graph_attention",
     "keep_top_k",
     "keep_top_p",
@@ -59,6 +64,8 @@ __all__ = [
     "rnn",
     "rotary",
     "sample",
+    "seq2seq",
     "sinusoidal",
     "softmax",
+    "vit",
 ]

@@ -23,7 +23,10 @@ from course_lib.torch.bridge import from_builtin, get_weights, set_weights
 from course_lib.torch.cache import KVCache, LayerCache
 from course_lib.torch.checkpoint import load_weights, save_weights
 from course_lib.torch.distributed import device_mesh, distribute, start, stop
+from course_lib.torch.generate import beam_search, generate
+from course_lib.torch.gpt import GPT
 from course_lib.torch.graph import AttentionPooling, GraphAttention
+from course_lib.torch.initial import normal_start
 from course_lib.torch.kernels import (
     LearnedMetric,
     kernel_scores,
@@ -51,6 +54,7 @@ from course_lib.torch.position import (
     RelativeBias,
     Rotary,
     Sinusoidal,
+    added_positions,
     alibi_bias,
     alibi_slopes,
     sinusoidal,
@@ -60,6 +64,7 @@ from course_lib.torch.sampling import greedy, keep_top_k, keep_top_p, sample
 from course_lib.torch.train import fit, mean_loss
 
 __all__ = [
+    "GPT",
     "LSTM",
     "RNN",
     "AdditiveAttention",
@@ -80,11 +85,13 @@ __all__ = [
     "Sinusoidal",
     "activate",
     "adamw",
+    "added_positions",
     "additive_attention",
     "alibi_bias",
     "alibi_slopes",
     "attention",
     "attention_maps",
+    "beam_search",
     "causal",
     "clip_gradient",
     "cross_entropy",
@@ -94,6 +101,7 @@ __all__ = [
     "distribute",
     "fit",
     "from_builtin",
+    "generate",
     "get_weights",
     "global_tokens",
     "greedy",
@@ -107,6 +115,7 @@ __all__ = [
     "mean_loss",
     "nadaraya_watson",
     "norm_layer",
+    "normal_start",
     "padding",
     "padding_from_ids",
     "prefix",

@@ -21,7 +21,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from course_lib.config import POSITIONS
 from course_lib.shapes import (
+    check_choice,
     check_even,
     check_positions,
     check_positive,
@@ -160,6 +162,32 @@ class Learned(nn.Module):
         """
         check_positions(n_positions, offset, self.table.num_embeddings)
         return self.table.weight[offset : offset + n_positions].to(dtype)
+
+
+def added_positions(
+    kind: str, max_len: int, d_model: int, *, interleaved: bool = True
+) -> Learned | Sinusoidal | None:
+    """What a model adds to its tokens to say where they stand.
+
+    Args:
+        kind: "learned", "sinusoidal", or a kind that adds nothing: "rotary", "alibi"
+            and "none".
+        max_len: Positions that may be asked for.
+        d_model: D.
+        interleaved: As in `sinusoidal`.
+
+    Returns:
+        A table of vectors; None where nothing is added.
+
+    Raises:
+        ValueError: The kind is not known, or a size is not allowed.
+    """
+    check_choice("kind", kind, POSITIONS)
+    if kind == "learned":
+        return Learned(max_len, d_model)
+    if kind == "sinusoidal":
+        return Sinusoidal(max_len, d_model, interleaved=interleaved)
+    return None
 
 
 class Learned2D(nn.Module):

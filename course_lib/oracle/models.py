@@ -1,0 +1,240 @@
+"""Whole models in evaluation mode, put together from the pieces."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from course_lib.oracle.block import activate, block, linear, norm, part
+from course_lib.oracle.masks import causal
+from course_lib.oracle.position import alibi_bias, sinusoidal
+
+Weights = dict[str, np.ndarray]
+
+
+def _stack(
+    x: np.ndarray,
+    weights: Weights,
+    config: Any,
+    *,
+    blocks: str,
+    final: str,
+    n_layers: int,
+    mask: np.ndarray | None,
+    memory: np.ndarray | None = None,
+    memory_mask: np.ndarray | None = None,
+) -> np.ndarray:
+    """Every block in turn, then the last norm where the form has one."""
+    bias = None
+    if config.position == "alibi":
+        bias = alibi_bias(config.n_heads, x.shape[-2], x.shape[-2])
+    for i in range(n_layers):
+        x = block(
+            x,
+            part(weights, f"{blocks}.{i}"),
+            config.n_heads,
+            n_kv_heads=config.n_kv_heads,
+            form=config.norm,
+            activation=config.activation,
+            eps=config.norm_eps,
+            mask=mask,
+            bias=bias,
+            rotary_base=10000.0 if config.position == "rotary" else None,
+            memory=memory,
+            memory_mask=memory_mask,
+        )
+    return x if config.norm == "post" else norm(x, weights, final, config.norm_eps)
+
+
+def _positions(
+    n: int, weights: Weights, config: Any, name: str = "positions"
+) -> np.ndarray | float:
+    """What is added to the tokens; 0 where nothing is."""
+    if config.position == "learned":
+        return weights[f"{name}.table.weight"][:n]
+    if config.position == "sinusoidal":
+        interleaved = getattr(config, "interleaved", True)
+        return sinusoidal(n, config.d_model, interleaved=interleaved)
+    return 0.0
+
+
+def gpt(
+    ids: np.ndarray, weights: Weights, config: Any, mask: np.ndarray | None = None
+) -> np.ndarray:
+    """GPT: tokens and positions, causal blocks, the next token's logits.
+
+    Radford et al. 2018, section 3.1; Radford et al. 2019, section 2.3.
+
+    Args:
+        ids: Token ids, `B T`.
+        weights: The model's parameters by path, in PyTorch's layout.
+        config: The model's `GPTConfig`.
+        mask: True where a position may attend, besides its past.
+
+    Returns:
+        Logits, `B T V`.
+    """
+    n = ids.shape[-1]
+    past = causal(n, n)
+    x = weights["tokens.weight"][ids] + _positions(n, weights, config)
+    x = _stack(
+        x,
+        weights,
+        config,
+        blocks="blocks",
+        final="norm",
+        n_layers=config.n_layers,
+        mask=past if mask is None else past & mask,
+    )
+    if config.tie_head:
+        return x @ weights["tokens.weight"].T
+    return linear(x, weights, "head")
+
+
+def bert(
+    ids: np.ndarray,
+    weights: Weights,
+    config: Any,
+    token_types: np.ndarray | None = None,
+    mask: np.ndarray | None = None,
+) -> np.ndarray:
+    """BERT: tokens, positions and segments, normalized; blocks that see both ways.
+
+    Devlin et al. 2019, section 3, arXiv:1810.04805.
+
+    Args:
+        ids: Token ids, `B T`.
+        weights: The model's parameters by path, in PyTorch's layout.
+        config: The model's `BERTConfig`.
+        token_types: Segment of each token; None means all 0.
+        mask: True where a position may attend.
+
+    Returns:
+        One vector a token, `B T D`.
+    """
+    types = np.zeros_like(ids) if token_types is None else token_types
+    x = weights["tokens.weight"][ids] + weights["token_types.weight"][types]
+    x = x + _positions(ids.shape[-1], weights, config)
+    return _stack(
+        norm(x, weights, "embedding_norm", config.norm_eps),
+        weights,
+        config,
+        blocks="blocks",
+        final="norm",
+        n_layers=config.n_layers,
+        mask=mask,
+    )
+
+
+def bert_pool(hidden: np.ndarray, weights: Weights) -> np.ndarray:
+    """The first token's vector, bent once more: BERT's summary of a sequence, `B D`."""
+    return np.tanh(linear(hidden[:, 0], weights, "pooler"))
+
+
+def bert_mlm(hidden: np.ndarray, weights: Weights, config: Any) -> np.ndarray:
+    """Logits of each token from BERT's vectors, by the tied table, `B T V`.
+
+    Devlin et al. 2019, section 3.1; the transformation is in the authors' code.
+    """
+    bend = "gelu" if config.activation == "swiglu" else config.activation
+    x = activate(linear(hidden, weights, "transform"), bend)
+    x = norm(x, weights, "transform_norm", config.norm_eps)
+    return x @ weights["bert.tokens.weight"].T + weights["bias"]
+
+
+def vit(images: np.ndarray, weights: Weights, config: Any) -> np.ndarray:
+    """ViT: one patch after the other, [CLS] in front, blocks, the classes' logits.
+
+    Dosovitskiy et al. 2021, eq. 1 to 4, arXiv:2010.11929.
+
+    Args:
+        images: `B C H W`.
+        weights: The model's parameters by path, in PyTorch's layout.
+        config: The model's `ViTConfig`.
+
+    Returns:
+        Logits, `B V`.
+    """
+    size, (rows, columns) = config.patch_size, config.grid
+    kernel, bias = weights["patches.weight"], weights["patches.bias"]
+    x = np.zeros((len(images), 1 + rows * columns, config.d_model))
+    x[:, 0] = weights["cls"]
+    for i, j in np.ndindex(rows, columns):
+        patch = images[:, :, i * size : (i + 1) * size, j * size : (j + 1) * size]
+        place = 1 + i * columns + j
+        x[:, place] = patch.reshape(len(images), -1) @ kernel.reshape(len(kernel), -1).T
+        x[:, place] += bias
+        if config.position == "learned_2d":
+            x[:, place] += np.concatenate(
+                [
+                    weights["positions.rows.weight"][i],
+                    weights["positions.columns.weight"][j],
+                ]
+            )
+    x = _stack(
+        x + _positions(x.shape[1], weights, config),
+        weights,
+        config,
+        blocks="blocks",
+        final="norm",
+        n_layers=config.n_layers,
+        mask=None,
+    )
+    return linear(x[:, 0], weights, "head")
+
+
+def seq2seq(
+    source: np.ndarray,
+    target: np.ndarray,
+    weights: Weights,
+    config: Any,
+    source_mask: np.ndarray | None = None,
+) -> np.ndarray:
+    """The first transformer: an encoder, and a decoder that reads it.
+
+    Vaswani et al. 2017, section 3, arXiv:1706.03762.
+
+    Args:
+        source: Token ids, `B S`.
+        target: Token ids that the decoder has so far, `B T`.
+        weights: The model's parameters by path, in PyTorch's layout.
+        config: The model's `Seq2SeqConfig`.
+        source_mask: True where the source may be read.
+
+    Returns:
+        Logits of the target's next tokens, `B T V`.
+    """
+
+    def embed(ids, side):
+        table = "source" if config.share_embeddings else side
+        x = weights[f"{table}_tokens.weight"][ids]
+        x = x * (math.sqrt(config.d_model) if config.scale_embeddings else 1.0)
+        return x + _positions(ids.shape[-1], weights, config, f"{side}_positions")
+
+    n = target.shape[-1]
+    memory = _stack(
+        embed(source, "source"),
+        weights,
+        config,
+        blocks="encoder",
+        final="encoder_norm",
+        n_layers=config.n_layers,
+        mask=source_mask,
+    )
+    x = _stack(
+        embed(target, "target"),
+        weights,
+        config,
+        blocks="decoder",
+        final="decoder_norm",
+        n_layers=config.n_decoder_layers or config.n_layers,
+        mask=causal(n, n),
+        memory=memory,
+        memory_mask=source_mask,
+    )
+    if config.tie_head:
+        table = "source" if config.share_embeddings else "target"
+        logits = x @ weights[f"{table}_tokens.weight"].T
+    else:
+        logits = linear(x, weights, "head")
+    return logits + (weights["head_bias"] if config.head_bias else 0.0)
