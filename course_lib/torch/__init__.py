@@ -18,6 +18,7 @@ from course_lib.torch.attention import (
     attention,
     softmax,
 )
+from course_lib.torch.bert import BERT, BERTForClassification, BERTForMaskedLM
 from course_lib.torch.block import Block, FeedForward, activate, norm_layer
 from course_lib.torch.bridge import from_builtin, get_weights, set_weights
 from course_lib.torch.cache import KVCache, LayerCache
@@ -64,11 +65,14 @@ from course_lib.torch.sampling import greedy, keep_top_k, keep_top_p, sample
 from course_lib.torch.train import fit, mean_loss
 
 __all__ = [
+    "BERT",
     "GPT",
     "LSTM",
     "RNN",
     "AdditiveAttention",
     "AttentionPooling",
+    "BERTForClassification",
+    "BERTForMaskedLM",
     "Block",
     "DilatedCNN",
     "FeedForward",

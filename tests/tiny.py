@@ -1,0 +1,90 @@
+"""A small model in both wings, and a task for it, to try training on."""
+
+from functools import cache
+
+import numpy as np
+
+VOCAB, T, D, H = 11, 5, 14, 7  # primes, and a width that heads divide
+PAD = -100
+
+
+@cache  # one and the same object, so that NNX compiles for it once
+def tiny_class(wing: str):
+    """The class of that wing: embedding, attention, norm, dropout, head."""
+    if wing == "torch":
+        from torch import nn
+
+        from course_lib.torch import MultiHeadAttention, linear
+
+        class Tiny(nn.Module):
+            def __init__(self, dropout=0.0):
+                super().__init__()
+                self.embed = nn.Embedding(VOCAB, D)
+                self.attention = MultiHeadAttention(D, H, bias=False, dropout=dropout)
+                self.norm = nn.LayerNorm(D, eps=1e-5)
+                self.dropout = nn.Dropout(dropout)
+                self.head = linear(D, VOCAB)
+
+            def forward(self, ids):
+                x = self.embed(ids)
+                return self.head(self.dropout(self.norm(x + self.attention(x))))
+
+        return Tiny
+    from flax import nnx
+
+    from course_lib.nnx import MultiHeadAttention, linear
+
+    class Tiny(nnx.Module):
+        def __init__(self, dropout=0.0, *, rngs):
+            self.embed = nnx.Embed(VOCAB, D, rngs=rngs)
+            self.attention = MultiHeadAttention(
+                D, H, bias=False, dropout=dropout, rngs=rngs
+            )
+            self.norm = nnx.LayerNorm(D, epsilon=1e-5, rngs=rngs)
+            self.dropout = nnx.Dropout(dropout, rngs=rngs)
+            self.head = linear(D, VOCAB, rngs=rngs)
+
+        def __call__(self, ids):
+            x = self.embed.embedding[...][ids]  # Embed itself casts to its first dtype
+            return self.head(self.dropout(self.norm(x + self.attention(x))))
+
+    return Tiny
+
+
+def tiny_weights() -> dict[str, np.ndarray]:
+    """One start for every model, so that runs can be compared."""
+    draw = np.random.default_rng(3)
+    shapes = {"embed.weight": (VOCAB, D), "head.weight": (VOCAB, D)}
+    shapes |= {"head.bias": (VOCAB,), "norm.weight": (D,), "norm.bias": (D,)}
+    for part in ("q_proj", "k_proj", "v_proj", "o_proj"):
+        shapes[f"attention.{part}.weight"] = (D, D)
+    return {name: 0.3 * draw.standard_normal(s) for name, s in shapes.items()}
+
+
+def tiny_model(wing, dropout: float = 0.0, dtype: str = "float64"):
+    """The model with those weights."""
+    model = wing.cast(wing.make(tiny_class(wing.name), dropout), dtype)
+    wing.lib.set_weights(model, tiny_weights())
+    return model
+
+
+def tiny_data(n_rows: int = 36) -> tuple[np.ndarray, np.ndarray]:
+    """Ids, and as targets the same ids shifted by one class, some of them padding."""
+    draw = np.random.default_rng(5)
+    ids = draw.integers(0, VOCAB, (n_rows, T))
+    targets = (ids + 1) % VOCAB
+    for row, length in enumerate(draw.integers(1, T + 1, n_rows)):
+        targets[row, length:] = PAD
+    return ids, targets
+
+
+@cache
+def summed_loss(wing):
+    """The loss as a pair, which is divided by the number of targets that count."""
+    return lambda model, ids, targets: wing.lib.cross_entropy_sum(model(ids), targets)
+
+
+@cache
+def averaged_loss(wing):
+    """The loss as a mean over the batch."""
+    return lambda model, ids, targets: wing.lib.cross_entropy(model(ids), targets)
