@@ -119,5 +119,22 @@ def new_tokens(plan: Plan, ids: np.ndarray, stop_token: int | None) -> list[list
     texts = []
     for row, length in zip(ids, plan.lengths, strict=True):
         text = row[length : length + plan.uniforms.shape[1]].tolist()
-        texts.append(text[: text.index(stop_token)] if stop_token in text else text)
+        texts.append(cut(text, stop_token))
     return texts
+
+
+def cut(text: list[int], stop_token: int | None) -> list[int]:
+    """What stands before the stop token; everything, if it did not come."""
+    return text[: text.index(stop_token)] if stop_token in text else text
+
+
+def check_translation(start_token: int, stop_token: int, max_new_tokens: int) -> None:
+    """Refuse what no target can be written with.
+
+    Raises:
+        ValueError: A token id is negative, or the longest target has no tokens.
+    """
+    check_size("max_new_tokens", max_new_tokens)
+    for name, token in (("start_token", start_token), ("stop_token", stop_token)):
+        if token < 0:
+            raise ValueError(f"{name} must be a token id, at least 0: got {token}.")

@@ -302,20 +302,20 @@ class RecurrentSeq2Seq(nnx.Module):
         Raises:
             ValueError: Shapes or kinds do not fit; a sequence is empty.
         """
-        memory = self.encode(source, mask=source_mask)
-        return self.decode(target, memory, mask=source_mask)
+        memory = self.encode(source, source_mask=source_mask)
+        return self.decode(target, memory, source_mask=source_mask)
 
     def encode(
         self,
         source: Int[Array, "B S"],
         *,
-        mask: Bool[Array, "B 1 1 S"] | None = None,
+        source_mask: Bool[Array, "B 1 1 S"] | None = None,
     ) -> Float[Array, "B S D"]:
         """Read the source in both directions.
 
         Args:
             source: Source token ids.
-            mask: True at real tokens, False at padding behind them.
+            source_mask: True at real tokens, False at padding behind them.
 
         Returns:
             One annotation for each token: what was read up to it from either side.
@@ -325,7 +325,7 @@ class RecurrentSeq2Seq(nnx.Module):
         """
         check_ids("source", source)
         x = self.dropout(self.source_embedding(source))
-        real = None if mask is None else mask[:, 0, 0]  # B S
+        real = None if source_mask is None else source_mask[:, 0, 0]  # B S
         before, _ = self.forward_lstm(x, mask=real)
         behind, _ = self.backward_lstm(x, mask=real, reverse=True)
         return jnp.concatenate([before, behind], axis=-1)
@@ -335,14 +335,14 @@ class RecurrentSeq2Seq(nnx.Module):
         target: Int[Array, "B T"],
         memory: Float[Array, "B S D"],
         *,
-        mask: Bool[Array, "B 1 1 S"] | None = None,
+        source_mask: Bool[Array, "B 1 1 S"] | None = None,
     ) -> Float[Array, "B T V"]:
         """Score the next target token at every position, given the annotations.
 
         Args:
             target: Target token ids, the start token first.
             memory: What `encode` returned.
-            mask: As in `encode`.
+            source_mask: As in `encode`.
 
         Returns:
             Logits, as `__call__`.
@@ -350,7 +350,7 @@ class RecurrentSeq2Seq(nnx.Module):
         Raises:
             ValueError: Shapes or kinds do not fit; the sequence is empty.
         """
-        return self._write(target, memory, mask)[0]
+        return self._write(target, memory, source_mask)[0]
 
     def maps(
         self,
@@ -374,7 +374,7 @@ class RecurrentSeq2Seq(nnx.Module):
         """
         if self.attention is None:
             raise ValueError("maps needs a model built with attend=True: got False.")
-        memory = self.encode(source, mask=source_mask)
+        memory = self.encode(source, source_mask=source_mask)
         return self._write(target, memory, source_mask)[1]
 
     def _write(self, target: Array, memory: Array, mask: Array | None):

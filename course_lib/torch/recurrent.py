@@ -284,20 +284,20 @@ class RecurrentSeq2Seq(nn.Module):
         Raises:
             ValueError: Shapes or kinds do not fit; a sequence is empty.
         """
-        memory = self.encode(source, mask=source_mask)
-        return self.decode(target, memory, mask=source_mask)
+        memory = self.encode(source, source_mask=source_mask)
+        return self.decode(target, memory, source_mask=source_mask)
 
     def encode(
         self,
         source: Int[Tensor, "B S"],
         *,
-        mask: Bool[Tensor, "B 1 1 S"] | None = None,
+        source_mask: Bool[Tensor, "B 1 1 S"] | None = None,
     ) -> Float[Tensor, "B S D"]:
         """Read the source in both directions.
 
         Args:
             source: Source token ids.
-            mask: True at real tokens, False at padding behind them.
+            source_mask: True at real tokens, False at padding behind them.
 
         Returns:
             One annotation for each token: what was read up to it from either side.
@@ -307,7 +307,7 @@ class RecurrentSeq2Seq(nn.Module):
         """
         check_ids("source", source)
         x = self.dropout(self.source_embedding(source))
-        real = None if mask is None else mask[:, 0, 0]  # B S
+        real = None if source_mask is None else source_mask[:, 0, 0]  # B S
         before, _ = self.forward_lstm(x, mask=real)
         behind, _ = self.backward_lstm(x, mask=real, reverse=True)
         return torch.cat([before, behind], dim=-1)
@@ -317,14 +317,14 @@ class RecurrentSeq2Seq(nn.Module):
         target: Int[Tensor, "B T"],
         memory: Float[Tensor, "B S D"],
         *,
-        mask: Bool[Tensor, "B 1 1 S"] | None = None,
+        source_mask: Bool[Tensor, "B 1 1 S"] | None = None,
     ) -> Float[Tensor, "B T V"]:
         """Score the next target token at every position, given the annotations.
 
         Args:
             target: Target token ids, the start token first.
             memory: What `encode` returned.
-            mask: As in `encode`.
+            source_mask: As in `encode`.
 
         Returns:
             Logits, as `forward`.
@@ -332,7 +332,7 @@ class RecurrentSeq2Seq(nn.Module):
         Raises:
             ValueError: Shapes or kinds do not fit; the sequence is empty.
         """
-        return self._write(target, memory, mask)[0]
+        return self._write(target, memory, source_mask)[0]
 
     def maps(
         self,
@@ -356,7 +356,7 @@ class RecurrentSeq2Seq(nn.Module):
         """
         if self.attention is None:
             raise ValueError("maps needs a model built with attend=True: got False.")
-        memory = self.encode(source, mask=source_mask)
+        memory = self.encode(source, source_mask=source_mask)
         return self._write(target, memory, source_mask)[1]
 
     def _write(self, target: Tensor, memory: Tensor, mask: Tensor | None):

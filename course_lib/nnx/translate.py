@@ -1,0 +1,156 @@
+"""Writing the target of a translation, token after token (Flax NNX).
+
+The source is read once. The target starts as the start token alone; the likeliest next
+token is put behind it until the stop token comes. Training is different: there the true
+target is given, and all its positions are predicted at once.
+"""
+
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from flax import nnx
+from jax import Array, lax
+from jaxtyping import Bool, Int
+
+from course_lib.nnx.recurrent import RecurrentSeq2Seq
+from course_lib.nnx.seq2seq import Seq2Seq
+from course_lib.prompts import check_translation, cut
+from course_lib.search import Hypothesis, beam_search
+
+
+def translate(
+    model: Seq2Seq | RecurrentSeq2Seq,
+    source: Int[Array, "B S"],
+    *,
+    start_token: int,
+    stop_token: int,
+    max_new_tokens: int,
+    source_mask: Bool[Array, "..."] | None = None,
+) -> list[list[int]]:
+    """Write the likeliest next token, again and again.
+
+    Args:
+        model: A `Seq2Seq` or `RecurrentSeq2Seq`; it is used as in evaluation.
+        source: Token ids.
+        start_token: What the target began with in training.
+        stop_token: What it ended with.
+        max_new_tokens: Longest target.
+        source_mask: True at real source tokens: `padding_from_ids(source, pad_id)`.
+
+    Returns:
+        One target for each source, without start and stop token.
+
+    Raises:
+        ValueError: As the model, or a size is not positive.
+    """
+    check_translation(start_token, stop_token, max_new_tokens)
+    graph, state = _frozen(model)
+    ids = _write(
+        graph, state, source, source_mask, start_token, stop_token, max_new_tokens
+    )
+    return [cut(row, stop_token) for row in np.asarray(ids)[:, 1:].tolist()]
+
+
+@partial(jax.jit, static_argnames=("graph", "max_new_tokens"))
+def _write(
+    graph,
+    state,
+    source: Array,
+    source_mask: Array | None,
+    start_token: Array,
+    stop_token: Array,
+    max_new_tokens: int,
+) -> Array:
+    model = nnx.merge(graph, state)
+    memory = model.encode(source, source_mask=source_mask)
+    # Room for the whole target: a compiled program knows its sizes beforehand. What has
+    # not been written yet lies in the future and is not looked at.
+    ids = jnp.zeros((source.shape[0], max_new_tokens + 1), source.dtype)
+    ids = ids.at[:, 0].set(start_token)
+
+    def going_on(loop):
+        t, _, done = loop
+        return (t <= max_new_tokens) & ~done.all()
+
+    def write(loop):
+        t, ids, done = loop
+        logits = model.decode(ids, memory, source_mask=source_mask)
+        token = logits[:, t - 1].argmax(axis=-1).astype(ids.dtype)
+        return t + 1, ids.at[:, t].set(token), done | (token == stop_token)
+
+    done = jnp.zeros(source.shape[0], bool)
+    return lax.while_loop(going_on, write, (1, ids, done))[1]
+
+
+def _frozen(model: Seq2Seq | RecurrentSeq2Seq):
+    """The model in evaluation mode, split into what is compiled and what is given."""
+    copy = nnx.merge(*nnx.split(model))
+    copy.eval()
+    return nnx.split(copy)
+
+
+@partial(jax.jit, static_argnames=("graph",))
+def _encode(graph, state, source: Array) -> Array:
+    return nnx.merge(graph, state).encode(source)
+
+
+@partial(jax.jit, static_argnames=("graph",))
+def _next_log_probs(graph, state, ids: Array, memory: Array, t: Array) -> Array:
+    memory = jnp.broadcast_to(memory, (len(ids), *memory.shape[1:]))
+    logits = nnx.merge(graph, state).decode(ids, memory)
+    logits = lax.dynamic_index_in_dim(logits, t, axis=1, keepdims=False)
+    return jax.nn.log_softmax(logits, axis=-1)
+
+
+def beam_translate(
+    model: Seq2Seq | RecurrentSeq2Seq,
+    source: Int[Array, "1 S"],
+    *,
+    n_beams: int,
+    start_token: int,
+    stop_token: int,
+    max_new_tokens: int,
+    length_penalty: float = 0.0,
+) -> list[Hypothesis]:
+    """Search for the likeliest target of one source.
+
+    Args:
+        model: A `Seq2Seq` or `RecurrentSeq2Seq`; it is used as in evaluation.
+        source: Token ids of one source.
+        n_beams: Beginnings kept; one is greedy search.
+        start_token: What the target began with in training.
+        stop_token: What it ended with.
+        max_new_tokens: Longest target.
+        length_penalty: At least 0; larger favors longer targets. See
+            `course_lib.search`.
+
+    Returns:
+        At most `n_beams` targets, the best first, each with its log-probability.
+
+    Raises:
+        ValueError: As the model, or a setting is out of range.
+    """
+    check_translation(start_token, stop_token, max_new_tokens)
+    graph, state = _frozen(model)
+    memory = _encode(graph, state, source)
+
+    def next_log_probs(rows: np.ndarray) -> Any:
+        # Filled up to one size, so that one program serves every step.
+        ids = np.zeros((n_beams, max_new_tokens + 1), np.int32)
+        ids[: len(rows), : rows.shape[1]] = rows
+        found = _next_log_probs(
+            graph, state, jnp.asarray(ids), memory, rows.shape[1] - 1
+        )
+        return np.asarray(found, dtype=np.float64)[: len(rows)]
+
+    return beam_search(
+        next_log_probs,
+        [start_token],
+        n_beams=n_beams,
+        max_new_tokens=max_new_tokens,
+        stop_token=stop_token,
+        length_penalty=length_penalty,
+    )

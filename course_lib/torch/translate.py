@@ -1,0 +1,112 @@
+"""Writing the target of a translation, token after token (PyTorch).
+
+The source is read once. The target starts as the start token alone; the likeliest next
+token is put behind it until the stop token comes. Training is different: there the true
+target is given, and all its positions are predicted at once.
+"""
+
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+from course_lib.prompts import check_translation, cut
+from course_lib.search import Hypothesis, beam_search
+from course_lib.torch.recurrent import RecurrentSeq2Seq
+from course_lib.torch.seq2seq import Seq2Seq
+
+
+def translate(
+    model: Seq2Seq | RecurrentSeq2Seq,
+    source: Int[Tensor, "B S"],
+    *,
+    start_token: int,
+    stop_token: int,
+    max_new_tokens: int,
+    source_mask: Bool[Tensor, "..."] | None = None,
+) -> list[list[int]]:
+    """Write the likeliest next token, again and again.
+
+    Args:
+        model: A `Seq2Seq` or `RecurrentSeq2Seq`; it is used as in evaluation.
+        source: Token ids.
+        start_token: What the target began with in training.
+        stop_token: What it ended with.
+        max_new_tokens: Longest target.
+        source_mask: True at real source tokens: `padding_from_ids(source, pad_id)`.
+
+    Returns:
+        One target for each source, without start and stop token.
+
+    Raises:
+        ValueError: As the model, or a size is not positive.
+    """
+    check_translation(start_token, stop_token, max_new_tokens)
+    was_training = model.training
+    model.eval()
+    with torch.inference_mode():
+        memory = model.encode(source, source_mask=source_mask)
+        ids = torch.full_like(source[:, :1], start_token)
+        done = torch.zeros_like(ids[:, 0], dtype=torch.bool)
+        for _ in range(max_new_tokens):
+            logits = model.decode(ids, memory, source_mask=source_mask)[:, -1]
+            token = logits.argmax(dim=-1)
+            ids = torch.cat([ids, token[:, None]], dim=1)
+            done |= token == stop_token
+            if done.all():
+                break
+    model.train(was_training)
+    return [cut(row, stop_token) for row in ids[:, 1:].tolist()]
+
+
+def beam_translate(
+    model: Seq2Seq | RecurrentSeq2Seq,
+    source: Int[Tensor, "1 S"],
+    *,
+    n_beams: int,
+    start_token: int,
+    stop_token: int,
+    max_new_tokens: int,
+    length_penalty: float = 0.0,
+) -> list[Hypothesis]:
+    """Search for the likeliest target of one source.
+
+    Args:
+        model: A `Seq2Seq` or `RecurrentSeq2Seq`; it is used as in evaluation.
+        source: Token ids of one source.
+        n_beams: Beginnings kept; one is greedy search.
+        start_token: What the target began with in training.
+        stop_token: What it ended with.
+        max_new_tokens: Longest target.
+        length_penalty: At least 0; larger favors longer targets. See
+            `course_lib.search`.
+
+    Returns:
+        At most `n_beams` targets, the best first, each with its log-probability.
+
+    Raises:
+        ValueError: As the model, or a setting is out of range.
+    """
+    check_translation(start_token, stop_token, max_new_tokens)
+    was_training = model.training
+    model.eval()
+    with torch.inference_mode():
+        memory = model.encode(source)
+
+        def next_log_probs(rows: np.ndarray) -> Any:
+            ids = torch.from_numpy(rows).to(source.device)
+            logits = model.decode(ids, memory.expand(len(rows), -1, -1))[:, -1]
+            return logits.log_softmax(dim=-1).double().cpu().numpy()
+
+        found = beam_search(
+            next_log_probs,
+            [start_token],
+            n_beams=n_beams,
+            max_new_tokens=max_new_tokens,
+            stop_token=stop_token,
+            length_penalty=length_penalty,
+        )
+    model.train(was_training)
+    return found
