@@ -7,9 +7,10 @@ the way out.
 """
 
 import math
-from typing import Any
+from typing import Any, TypeVar
 
 Shape = tuple[int, ...]
+Pooler = TypeVar("Pooler")
 
 
 def _name(kind: type) -> str:
@@ -724,3 +725,43 @@ def check_patches(image_size: Shape, patch_size: int) -> None:
                 f"patch_size={patch_size} (remainder {size % patch_size}). The nearest "
                 f"that fits is patch_size={nearest_divisor(size, patch_size)}."
             )
+
+
+def check_token_types(token_types: Any, ids: Shape) -> None:
+    """Refuse segments that do not say one thing about each token.
+
+    Args:
+        token_types: Anything with `.shape` and `.dtype`; None passes.
+        ids: The shape of the token ids.
+
+    Raises:
+        ValueError: Another shape, or not whole numbers.
+    """
+    if token_types is None:
+        return
+    check_ids("token_types", token_types)
+    if tuple(token_types.shape) != tuple(ids):
+        raise ValueError(
+            "token_types must have one entry for each token: got "
+            f"{tuple(token_types.shape)} for ids {tuple(ids)}."
+        )
+
+
+def check_pooler(pooler: Pooler | None) -> Pooler:
+    """Refuse to sum up with a layer that was not built.
+
+    Args:
+        pooler: The layer, or None.
+
+    Returns:
+        The layer.
+
+    Raises:
+        ValueError: There is no pooler.
+    """
+    if pooler is None:
+        raise ValueError(
+            "pool needs the pooler, and this model was built with pooler=False: got "
+            "None. Build it with BERT(config), or take the first vector, hidden[:, 0]."
+        )
+    return pooler

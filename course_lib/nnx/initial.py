@@ -14,7 +14,7 @@ from flax import nnx
 from course_lib.shapes import check_positive, check_size
 
 # The last map of attention and of the feed-forward layer: what they say is added.
-RESIDUAL = ("o_proj", "down_proj")
+RESIDUAL = {"o_proj", "down_proj"}
 
 
 def normal_start(
@@ -36,5 +36,5 @@ def normal_start(
     check_size("n_residual", n_residual)
     for path, p in nnx.iter_graph(model):
         if isinstance(p, nnx.Param) and p.ndim >= 2:
-            scale = std / n_residual**0.5 if path[-2] in RESIDUAL else std
+            scale = std / n_residual**0.5 if RESIDUAL & set(path) else std
             p[...] = scale * jax.random.normal(rngs.params(), p.shape, p.dtype)

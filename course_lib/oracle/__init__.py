@@ -16,6 +16,7 @@ from course_lib.oracle.block import (
     block,
     feed_forward,
     layer_norm,
+    part,
     rms_norm,
 )
 from course_lib.oracle.graph import graph_attention
@@ -59,6 +60,7 @@ __all__ = [
     "multihead",
     "nadaraya_watson",
     "padding",
+    "part",
     "relative_bias",
     "rms_norm",
     "rnn",

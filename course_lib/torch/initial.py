@@ -13,7 +13,7 @@ from torch import nn
 from course_lib.shapes import check_positive, check_size
 
 # The last map of attention and of the feed-forward layer: what they say is added.
-RESIDUAL = ("o_proj", "down_proj")
+RESIDUAL = {"o_proj", "down_proj"}
 
 
 def normal_start(model: nn.Module, *, std: float = 0.02, n_residual: int = 1) -> None:
@@ -32,5 +32,5 @@ def normal_start(model: nn.Module, *, std: float = 0.02, n_residual: int = 1) ->
     check_size("n_residual", n_residual)
     for path, p in model.named_parameters():
         if p.ndim >= 2:
-            writes = path.split(".")[-2] in RESIDUAL
+            writes = RESIDUAL & set(path.split("."))
             nn.init.normal_(p, std=std / n_residual**0.5 if writes else std)
