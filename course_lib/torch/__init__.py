@@ -62,7 +62,10 @@ from course_lib.torch.position import (
 )
 from course_lib.torch.recurrent import LSTM, RNN, DilatedCNN, RecurrentSeq2Seq
 from course_lib.torch.sampling import greedy, keep_top_k, keep_top_p, sample
+from course_lib.torch.seq2seq import Seq2Seq, shift_right
 from course_lib.torch.train import fit, mean_loss
+from course_lib.torch.translate import beam_translate, translate
+from course_lib.torch.vit import ViT
 
 __all__ = [
     "BERT",
@@ -86,7 +89,9 @@ __all__ = [
     "RecurrentSeq2Seq",
     "RelativeBias",
     "Rotary",
+    "Seq2Seq",
     "Sinusoidal",
+    "ViT",
     "activate",
     "adamw",
     "added_positions",
@@ -96,6 +101,7 @@ __all__ = [
     "attention",
     "attention_maps",
     "beam_search",
+    "beam_translate",
     "causal",
     "clip_gradient",
     "cross_entropy",
@@ -126,12 +132,14 @@ __all__ = [
     "sample",
     "save_weights",
     "set_weights",
+    "shift_right",
     "sinusoidal",
     "softmax",
     "start",
     "stop",
     "strided",
     "tiled_attention",
+    "translate",
     "window",
     "window_attention",
 ]

@@ -1,0 +1,94 @@
+r"""ViT: an encoder whose tokens are patches of an image (Flax NNX).
+
+    h_0 = [cls; W_p patch_1 + b; ...; W_p patch_P + b] + positions       (eq. 1)
+    h_l = Block_l(h_(l-1)),   logits = W LN(h_L)[0] + c                  (eq. 2)
+
+Dosovitskiy et al. 2021, eq. 1 to 4, arXiv:2010.11929. Cutting an image into patches and
+mapping each is one convolution whose step is as wide as its filter. Positions are
+learned, in one row as published, or for rows and columns apart (appendix D.4); there
+[CLS] stands nowhere and has its own vector only.
+
+Departures from the paper's start: positions and [CLS] are as there (0.02, and 0), the
+maps start as every linear map here, the patches' filters with deviation 1/sqrt(inputs).
+"""
+
+import jax
+import jax.numpy as jnp
+from flax import nnx
+from jax import Array
+from jaxtyping import Float
+
+from course_lib.config import ViTConfig
+from course_lib.nnx.block import Block, norm_layer
+from course_lib.nnx.linear import linear
+from course_lib.nnx.position import Learned, Learned2D
+from course_lib.shapes import check_images, check_tensors
+
+
+class ViT(nnx.Module):
+    """Say what an image shows.
+
+    Args:
+        config: Sizes and forms.
+        rngs: Source of the random start and of dropout.
+    """
+
+    def __init__(self, config: ViTConfig, *, rngs: nnx.Rngs):
+        self.config = config
+        d_model, size, (rows, columns) = config.d_model, config.patch_size, config.grid
+        self.patches = nnx.Conv(
+            config.n_channels,
+            d_model,
+            (size, size),
+            strides=size,
+            padding="VALID",
+            kernel_init=nnx.initializers.normal((config.n_channels * size**2) ** -0.5),
+            bias_init=nnx.initializers.zeros,
+            rngs=rngs,
+        )
+        self.cls = nnx.Param(jnp.zeros(d_model))
+        if config.position == "learned":
+            self.positions = Learned(1 + rows * columns, d_model, rngs=rngs)
+        elif config.position == "learned_2d":
+            self.positions = Learned2D(rows, columns, d_model, rngs=rngs)
+        else:
+            self.positions = None
+        self.dropout = nnx.Dropout(config.dropout, rngs=rngs)
+        self.blocks = nnx.data(
+            [Block(**config.block, rngs=rngs) for _ in range(config.n_layers)]
+        )
+        norm = None
+        if config.norm != "post":
+            norm = norm_layer(
+                d_model, kind=config.norm_kind, eps=config.norm_eps, rngs=rngs
+            )
+        self.norm = norm
+        self.head = linear(d_model, config.n_classes, rngs=rngs)
+
+    def __call__(self, images: Float[Array, "B C H W"]) -> Float[Array, "B V"]:
+        """Score every class.
+
+        Args:
+            images: Channels before height and width, in both wings.
+
+        Returns:
+            Logits: the softmax of a row is the distribution of the class.
+
+        Raises:
+            ValueError: The images have another size than the model was built for.
+        """
+        check_tensors(jax.Array, images=images)
+        check_images(images.shape, self.config.n_channels, self.config.image_shape)
+        patches = self.patches(images.transpose(0, 2, 3, 1))  # B rows columns D
+        x = patches.reshape(len(images), -1, patches.shape[-1])  # B P D
+        if isinstance(self.positions, Learned2D):
+            x = x + self.positions()
+        cls = jnp.broadcast_to(self.cls[...], (len(x), 1, x.shape[-1]))
+        x = jnp.concatenate([cls, x], axis=1)  # B 1+P D
+        if isinstance(self.positions, Learned):
+            x = x + self.positions(x.shape[1])
+        x = self.dropout(x)
+        for block in self.blocks:
+            x = block(x)
+        x = x[:, 0]  # [CLS] has read all patches; norms look at each token alone
+        return self.head(x if self.norm is None else self.norm(x))

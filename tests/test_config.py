@@ -1,0 +1,137 @@
+"""Configurations: frozen, named, checked when made, and what presets say."""
+
+import dataclasses
+
+import pytest
+
+from course_lib.config import BERTConfig, GPTConfig, Seq2SeqConfig, ViTConfig
+
+SIZES = {"d_model": 12, "n_layers": 2, "n_heads": 3}
+WORDS = {"vocab_size": 13, "max_len": 11}
+IMAGE = {"image_size": 8, "patch_size": 2, "n_classes": 5}
+MODELS = [
+    (GPTConfig, {**SIZES, **WORDS}),
+    (BERTConfig, {**SIZES, **WORDS}),
+    (Seq2SeqConfig, {**SIZES, **WORDS}),
+    (ViTConfig, {**SIZES, **IMAGE}),
+]
+
+
+@pytest.mark.parametrize(("config", "options"), MODELS)
+def test_a_configuration_is_frozen_named_and_hashable(config, options):
+    made = config(**options)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        made.d_model = 5
+    with pytest.raises(TypeError):
+        config(*options.values())
+    assert made == config(**options)
+    assert hash(made) == hash(config(**options))
+    assert made != dataclasses.replace(made, n_layers=3)
+    assert config(**dataclasses.asdict(made)) == made  # as it goes into a file
+
+
+@pytest.mark.parametrize(("config", "options"), MODELS)
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [
+        ({"n_heads": 5}, ["n_heads must divide d_model", "n_heads=4"]),
+        ({"n_kv_heads": 2}, ["n_kv_heads must divide n_heads"]),
+        ({"n_layers": 0}, ["n_layers must be a whole number", "0"]),
+        ({"d_ff": 1.5}, ["d_ff must be a whole number", "1.5"]),
+        ({"dropout": 1.0}, ["dropout must be at least 0"]),
+        ({"activation": "elu"}, ["activation must be one of relu", "'elu'"]),
+        ({"norm": "none"}, ["norm must be one of pre, post, res_post"]),
+        ({"norm_kind": "batch"}, ["norm_kind must be one of layer, rms"]),
+        ({"norm_eps": 0.0}, ["norm_eps must be positive"]),
+        ({"position": "2d"}, ["position must be one of learned", "'2d'"]),
+    ],
+)
+def test_nonsense_is_refused(config, options, bad, words):
+    with pytest.raises(ValueError) as error:  # noqa: PT011 the words are checked below
+        config(**{**options, **bad})
+    for word in words:
+        assert word in str(error.value), str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("config", "options", "words"),
+    [
+        (GPTConfig, {**SIZES, "vocab_size": 0, "max_len": 1}, ["vocab_size must be"]),
+        (GPTConfig, {**SIZES, "vocab_size": 5, "max_len": -1}, ["max_len must be"]),
+        (
+            GPTConfig,
+            {**SIZES, **WORDS, "d_model": 9, "position": "rotary"},
+            ["d_head = d_model / n_heads must be even", "3"],
+        ),
+        (
+            GPTConfig,
+            {**SIZES, **WORDS, "d_model": 9, "position": "sinusoidal"},
+            ["d_model must be even", "9"],
+        ),
+        (BERTConfig, {**SIZES, **WORDS, "n_token_types": 0}, ["n_token_types must"]),
+        (
+            ViTConfig,
+            {**SIZES, **IMAGE, "patch_size": 3},
+            ["patch_size must divide the image's height", "patch_size=2"],
+        ),
+        (
+            ViTConfig,
+            {**SIZES, **IMAGE, "image_size": (8, 9)},
+            ["patch_size must divide the image's width", "patch_size=1"],
+        ),
+        (ViTConfig, {**SIZES, **IMAGE, "image_size": (8,)}, ["one number, or height"]),
+        (ViTConfig, {**SIZES, **IMAGE, "position": "rotary"}, ["learned_2d, none"]),
+        (
+            Seq2SeqConfig,
+            {**SIZES, **WORDS, "target_vocab_size": 17},
+            ["one vocabulary", "vocab_size=13", "target_vocab_size=17"],
+        ),
+        (
+            Seq2SeqConfig,
+            {**SIZES, **WORDS, "n_decoder_layers": 0},
+            ["n_decoder_layers must be"],
+        ),
+    ],
+)
+def test_what_one_model_refuses(config, options, words):
+    with pytest.raises(ValueError) as error:  # noqa: PT011 the words are checked below
+        config(**options)
+    for word in words:
+        assert word in str(error.value), str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("preset", "sizes"),
+    [  # d_model, n_layers, n_heads, as their papers and model cards give them
+        (GPTConfig.gpt2, (768, 12, 12)),
+        (GPTConfig.gpt2_medium, (1024, 24, 16)),
+        (GPTConfig.gpt2_large, (1280, 36, 20)),
+        (GPTConfig.gpt2_xl, (1600, 48, 25)),
+        (BERTConfig.base, (768, 12, 12)),
+        (BERTConfig.large, (1024, 24, 16)),
+        (ViTConfig.b16, (768, 12, 12)),
+        (Seq2SeqConfig.base, (512, 6, 8)),
+    ],
+)
+def test_presets_have_the_published_sizes(preset, sizes):
+    config = preset()
+    assert (config.d_model, config.n_layers, config.n_heads) == sizes
+    assert config.d_head == 64
+    assert config.d_ff in (None, 4 * config.d_model)
+
+
+def test_presets_have_the_published_forms():
+    gpt, bert, vit = GPTConfig.gpt2(), BERTConfig.base(), ViTConfig.b16()
+    assert (gpt.norm, gpt.norm_eps, gpt.activation) == ("pre", 1e-5, "gelu_tanh")
+    assert (bert.norm, bert.norm_eps, bert.activation) == ("post", 1e-12, "gelu")
+    assert (vit.norm, vit.norm_eps, vit.activation) == ("pre", 1e-12, "gelu")
+    assert vit.grid == (14, 14)
+    first = Seq2SeqConfig.base()
+    assert (first.norm, first.activation, first.position) == (
+        "post",
+        "relu",
+        "sinusoidal",
+    )
+    assert first.share_embeddings
+    assert first.tie_head
+    assert first.scale_embeddings
