@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from course_lib.config import TrainConfig
+from course_lib.extras import missing
 from course_lib.history import History
 
 _RUN, _WEIGHTS = "course_lib run 1", "course_lib weights 1"
@@ -109,12 +110,12 @@ def load_run(path: str | Path) -> Checkpoint:
         part, _, rest = name.partition(".")
         parts.setdefault(part, {})[rest] = array
     lists = parts.pop("history")
-    missing = [f"history.{name}" for name in _HISTORY if name not in lists]
+    absent = [f"history.{name}" for name in _HISTORY if name not in lists]
     extra = sorted(parts.keys() - {f.name for f in fields(Checkpoint)})
-    if missing or extra:
+    if absent or extra:
         raise ValueError(
             f"{path} must hold a whole training run: missing "
-            f"{', '.join(missing) or 'nothing'}, not expected "
+            f"{', '.join(absent) or 'nothing'}, not expected "
             f"{', '.join(extra) or 'nothing'}."
         )
     config = TrainConfig(**about["config"])
@@ -203,10 +204,7 @@ def _safetensors() -> Any:
         import safetensors
         import safetensors.numpy
     except ImportError as error:
-        raise ImportError(
-            "checkpoints need safetensors, which this environment does not have. "
-            "Install it with: pip install 'course_lib[hub]'"
-        ) from error
+        raise missing("Checkpoints need", "safetensors", "hub") from error
     return safetensors
 
 

@@ -30,7 +30,7 @@ def test_engels_law_holds():
 
 def test_without_statsmodels_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "statsmodels.datasets", None)
-    with pytest.raises(ImportError, match=r"course_lib\[data\]"):
+    with pytest.raises(ImportError, match=r"its extra \[data\]"):
         households.engel()
 
 

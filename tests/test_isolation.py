@@ -22,7 +22,8 @@ FRAMEWORKS = {"torch", "jax", "flax", "optax"}
 
 
 @pytest.mark.parametrize(
-    "module", ["", ".shapes", ".oracle", ".plot", ".check", ".config", ".data"]
+    "module",
+    ["", ".shapes", ".oracle", ".plot", ".check", ".config", ".data", ".tokenizer"],
 )
 def test_the_framework_free_rooms_load_no_framework(module):
     assert not loaded_after(f"import course_lib{module}") & FRAMEWORKS
@@ -60,7 +61,7 @@ def test_a_missing_framework_is_named_with_the_way_out(wing, framework):
         check=False,
     )
     assert run.returncode != 0
-    assert f"pip install 'course_lib[{wing}]'" in run.stderr
+    assert f"pip install -e '.[{wing}]'" in run.stderr
 
 
 def test_a_wing_hides_no_error_of_its_own():

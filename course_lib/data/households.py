@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from course_lib.extras import missing
 from course_lib.shapes import check_size
 
 
@@ -44,10 +45,7 @@ def engel() -> tuple[np.ndarray, np.ndarray]:
     try:
         from statsmodels.datasets import engel as shipped
     except ImportError as error:
-        raise ImportError(
-            "Engel's households come with statsmodels, which this environment does not "
-            "have. Install it with: pip install 'course_lib[data]'"
-        ) from error
+        raise missing("Engel's households come with", "statsmodels", "data") from error
     table = shipped.load()  # statsmodels calls income `endog`, as if food came first
     income = np.asarray(table.endog, dtype=np.float64)
     food = np.asarray(table.exog, dtype=np.float64)

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from course_lib.extras import missing
 from course_lib.shapes import check_choice, check_size
 
 
@@ -149,10 +150,7 @@ def _speaker(name: str, language: str) -> Callable[[int], str]:
     try:
         from num2words import CONVERTER_CLASSES
     except ImportError as error:
-        raise ImportError(
-            "Numbers in words are made by num2words, which this environment does not "
-            "have. Install it with: pip install 'course_lib[data]'"
-        ) from error
+        raise missing("Numbers in words are made by", "num2words", "data") from error
     check_choice(name, language, tuple(CONVERTER_CLASSES))
     converter = CONVERTER_CLASSES[language]
     return lambda value: re.sub(r"\s+", " ", converter.to_cardinal(value)).strip()

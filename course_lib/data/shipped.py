@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from course_lib.extras import missing
+
 _COLUMNS = ("year", "quarter", "realgdp", "cpi", "unemp", "tbilrate")
 
 
@@ -40,7 +42,9 @@ def macro() -> Macro:
     try:
         from statsmodels.datasets import macrodata
     except ImportError as error:
-        raise _missing("The macroeconomic series", "statsmodels") from error
+        raise missing(
+            "The macroeconomic series come with", "statsmodels", "data"
+        ) from error
     table: Any = macrodata.load().data
     columns = {name: np.asarray(table[name], dtype=np.float64) for name in _COLUMNS}
     growth, inflation = (
@@ -96,7 +100,9 @@ def digits(*, seed: int, n_train: int | None = None, n_test: int = 597) -> Digit
     try:
         from sklearn.datasets import load_digits
     except ImportError as error:
-        raise _missing("The handwritten digits", "scikit-learn") from error
+        raise missing(
+            "The handwritten digits come with", "scikit-learn", "data"
+        ) from error
     images, labels = map(np.asarray, load_digits(return_X_y=True))
     n_train = len(labels) - n_test if n_train is None else n_train
     if min(n_train, n_test) < 1 or n_train + n_test > len(labels):
@@ -117,10 +123,3 @@ def digits(*, seed: int, n_train: int | None = None, n_test: int = 597) -> Digit
     scaled = (images.reshape(-1, 1, 8, 8) / 16).astype(np.float32)
     labels = labels.astype(np.int64)
     return Digits(scaled[train], labels[train], scaled[test], labels[test])
-
-
-def _missing(what: str, library: str) -> ImportError:
-    return ImportError(
-        f"{what} come with {library}, which this environment does not have. "
-        "Install it with: pip install 'course_lib[data]'"
-    )

@@ -4,13 +4,12 @@ The public names of the modules are here too: `course_lib.nnx.attention` is the 
 (its module is imported with `from course_lib.nnx.attention import ...`).
 """
 
+from course_lib.extras import missing
+
 try:
     import flax.nnx as _framework  # noqa: F401
 except ImportError as error:
-    raise ImportError(
-        "course_lib.nnx needs JAX and Flax, which this environment does not have. "
-        "Install them with: pip install 'course_lib[nnx]'"
-    ) from error
+    raise missing("course_lib.nnx needs", "JAX and Flax", "nnx") from error
 
 from course_lib.nnx.attention import (
     AdditiveAttention,

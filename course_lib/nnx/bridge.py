@@ -86,7 +86,8 @@ def from_builtin(layer: nnx.MultiHeadAttention) -> dict[str, np.ndarray]:
     if not layer.in_features == layer.qkv_features == layer.out_features:
         raise ValueError(
             "nnx.MultiHeadAttention must have in_features = qkv_features = "
-            f"out_features: got {layer.in_features}, {layer.qkv_features}, {layer.out_features}."
+            f"out_features: got {layer.in_features}, {layer.qkv_features}, "
+            f"{layer.out_features}."
         )
     if layer.query_ln is not None:
         raise ValueError(

@@ -4,13 +4,12 @@ The public names of the modules are here too: `course_lib.torch.attention` is th
 function (its module is imported with `from course_lib.torch.attention import ...`).
 """
 
+from course_lib.extras import missing
+
 try:
     import torch as _framework  # noqa: F401
 except ImportError as error:
-    raise ImportError(
-        "course_lib.torch needs PyTorch, which this environment does not have. "
-        "Install it with: pip install 'course_lib[torch]'"
-    ) from error
+    raise missing("course_lib.torch needs", "PyTorch", "torch") from error
 
 from course_lib.torch.attention import (
     AdditiveAttention,
