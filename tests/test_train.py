@@ -443,23 +443,32 @@ def test_the_mean_loss_is_over_everything_that_counts(wing):
     assert_close(wing.lib.mean_loss(model, cut, averaged), sum(ragged) / 31)
 
 
-def test_a_whole_fit_compiles_once(rng):
+def test_a_whole_fit_compiles_once_and_the_next_not_at_all():
     pytest.importorskip("flax")
     from wings import get_wing
 
     wing, traces = get_wing("nnx"), []
+    compiled = wing.module("train")._advance._cache_size
 
-    def loss(wing):
-        plain = summed_loss(wing)
-        return lambda *args: traces.append(1) or plain(*args)
+    def loss(model, *batch):
+        traces.append(1)
+        return summed_loss(wing)(model, *batch)
 
-    train(wing, steps=3, loss=loss)
-    once = len(traces)
-    traces.clear()
+    before = compiled()
     # 29 steps in stretches of 8, cut short by evaluations and by the end.
-    train(wing, steps=29, evaluate_every=5, evaluate=lambda model: 0.0, loss=loss)
-    assert len(traces) == once
+    evaluation = {"evaluate_every": 5, "evaluate": lambda model: 0.0}
+    model, _ = train(wing, steps=29, loss=lambda _: loss, **evaluation)
+    once = len(traces)
     assert once <= 2
+    assert compiled() == before + 1
+    model.train()
+    # Another seed, other rates, other data, a model trained before.
+    train(wing, steps=3, seed=5, learning_rate=0.5, loss=lambda _: loss)
+    wing.lib.fit(
+        model, [tiny_data(12)], loss, config=TrainConfig(steps=3, schedule="cosine")
+    )
+    assert len(traces) == once
+    assert compiled() == before + 1
 
 
 # What surrounds a run
@@ -560,7 +569,7 @@ def test_a_run_that_cannot_be_is_refused_in_the_same_words(wing, changes, messag
 
 def test_patience_must_have_a_loss_to_judge_by(wing):
     config = TrainConfig(steps=2, evaluate_every=1, patience=3)
-    with pytest.raises(ValueError, match='judges by the "loss".*got accuracy'):
+    with pytest.raises(ValueError, match=r'judges by the "loss".*got accuracy'):
         fit_nothing(wing, config=config, evaluate=lambda model: {"accuracy": 1})
 
 

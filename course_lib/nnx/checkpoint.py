@@ -65,27 +65,30 @@ class _Run:
     def __init__(self, model: nnx.Module, config: TrainConfig):
         self.model = model
         self.graphdef, parameters, rest = nnx.split(model, nnx.Param, ...)
-        self.mesh = _mesh(parameters)
-        self.best: Arrays = {}
+        self.mesh, self.best = _mesh(parameters), {}
+        self.place = jax.tree.leaves(parameters)[0].sharding
+        if self.mesh is not None:
+            spec = jax.sharding.PartitionSpec()
+            self.place = jax.sharding.NamedSharding(self.mesh, spec)
         zeros = jax.tree.map(lambda p: np.zeros(p.shape, p.dtype), parameters)
         first, second = (_like(zeros, parameters) for _ in range(2))
         opt_state = jax.tree.map(self._spread, adamw(model, config).tx.init(zeros))
-        # Copies, because each step reuses the memory of the last one's arrays.
+        # Copies, because each call reuses the memory of the last one's arrays. All are
+        # tied to their devices from the start, as results are: else the second call
+        # would find another kind of argument than the first, and compile again.
         self.state = (
-            jax.tree.map(jnp.copy, parameters),
+            jax.tree.map(lambda p: jax.device_put(jnp.copy(p), p.sharding), parameters),
             _with_means(opt_state, mu=first, nu=second),
-            jax.tree.map(lambda a: self._spread(a.copy()), rest),
+            jax.tree.map(lambda a: self._spread(jnp.copy(a)), rest),
         )
-
         leaves = jax.tree.leaves(self.state)
         self.where = tuple(a.sharding for a in leaves) if self.mesh else ()
 
     def _spread(self, array: Any) -> Any:
-        """Copy an array to every device of the mesh."""
+        """Put an array on every device that the parameters are on."""
         if self.mesh is None:
-            return jnp.asarray(array)
-        spec = jax.sharding.PartitionSpec()
-        return _put(array, jax.sharding.NamedSharding(self.mesh, spec))
+            return jax.device_put(array, self.place)
+        return _put(array, self.place)
 
     def update_model(self) -> None:
         """Give the model the parameters as they are now."""

@@ -23,18 +23,12 @@ from jax.sharding import AxisType, NamedSharding, PartitionSpec
 
 from course_lib.training import check_mesh, check_world
 
-# Which axis of a layer's kernel (in, out) the tensor axis cuts, by the layer's name: what
-# one device makes of its columns goes straight into its rows of the next layer.
+# Which axis of a layer's kernel (in, out) the tensor axis cuts, by the layer's name:
+# what one device makes of its columns goes straight into its rows of the next layer.
 # Shoeybi et al. 2019, section 3, arXiv:1909.08053.
-_CUT = {
-    "q_proj": 1,
-    "k_proj": 1,
-    "v_proj": 1,
-    "up": 1,
-    "gate": 1,
-    "o_proj": 0,
-    "down": 0,
-}
+_COLUMNS = ("q_proj", "k_proj", "v_proj", "up_proj", "gate_proj")
+_ROWS = ("o_proj", "down_proj")
+_CUT = dict.fromkeys(_COLUMNS, 1) | dict.fromkeys(_ROWS, 0)
 
 
 def start(

@@ -68,12 +68,12 @@ def fit(
     config = TrainConfig() if config is None else config
     check_fit(config, evaluate, checkpoint, resume)
     batch, order = batch_at(batches), getattr(batches, "order", {})
+    model.eval()  # before its structure is read: one structure, one program
     run = _Run(model, config)
     history = History()
     run.seed(config.seed, 0)
     if resume and checkpoint is not None:
         history = run.load(checkpoint, config, order)
-    model.eval()
     plan = _Plan(
         run.graphdef,
         loss,
@@ -223,7 +223,7 @@ def _step(state: Any, parts: Batch, rate: Array, plan: _Plan) -> tuple[Any, Arra
 
 
 def _multiply_short(model: nnx.Module) -> None:
-    """Let linear maps and convolutions multiply in 16 bits, their weights kept in 32."""
+    """Let linear maps and convolutions multiply in 16 bits; weights keep 32."""
     for _, part in nnx.iter_graph(model):
         if isinstance(part, (nnx.Linear, nnx.LinearGeneral, nnx.Einsum, nnx.Conv)):
             part.dtype = jnp.bfloat16

@@ -89,8 +89,8 @@ def device_mesh(*, data: int = 1, fsdp: int = 1, tensor: int = 1) -> Any:
     check_mesh({"data": data, "fsdp": fsdp, "tensor": tensor}, world, "processes")
     if tensor > 1:
         raise ValueError(
-            f"tensor must be 1 in the PyTorch wing: got {tensor}. Take fsdp for a model "
-            "that is too large for one device, or the NNX wing for a tensor axis."
+            f"tensor must be 1 in the PyTorch wing: got {tensor}. Take fsdp for a "
+            "model that is too large for one device, or the NNX wing for a tensor axis."
         )
     from torch.distributed.device_mesh import init_device_mesh
 
@@ -123,7 +123,7 @@ def distribute(model: nn.Module, mesh: Any) -> nn.Module:
         if isinstance(part, nn.ModuleList):
             for block in part:
                 fully_shard(block, mesh=grid)
-    # The root too gives its shards back after an evaluation, which has no backward pass.
+    # The root too gives back what it gathered: an evaluation has no backward pass.
     fully_shard(model, mesh=grid, reshard_after_forward=True)
     return model
 
