@@ -1,0 +1,88 @@
+"""Checkpoints in Hugging Face's format, read into either wing.
+
+A table for each family says what its parts are called here, and which choices of its
+configuration our models can make; the weights then go through the wing's `set_weights`.
+Only safetensors is read, never pickle. No framework is imported before `load` is told
+which, and nothing is fetched unless it is given a name.
+"""
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+from course_lib.hub import bert, gpt2, marian, vit
+from course_lib.hub.fields import Fields
+from course_lib.hub.files import find, index, read, read_config
+from course_lib.hub.plan import Plan, rename
+from course_lib.shapes import check_choice
+
+__all__ = ["load"]
+
+_FAMILIES = {"bert": bert, "gpt2": gpt2, "marian": marian, "vit": vit}
+_WINGS = ("torch", "nnx")
+
+
+def load(path_or_name: str | Path, wing: str = "torch") -> Any:
+    """Read a checkpoint that others have trained.
+
+    Args:
+        path_or_name: A folder with config.json and model.safetensors (or its parts and
+            their index), or a name on the Hugging Face Hub, which is fetched once and
+            then kept.
+        wing: "torch" or "nnx".
+
+    Returns:
+        Our model in evaluation mode, in 32 bits, with its `config`. Which one it is,
+        follows from `architectures` in config.json. Where a checkpoint drops
+        different shares in different places, ours has the residual stream's; in
+        evaluation nothing is dropped.
+
+    Raises:
+        ValueError: There is no checkpoint, or it is pickled; a field of its
+            configuration is not known or asks for what our model does not have; weights
+            are missing, not expected or of another shape, all of them listed.
+        ImportError: A package that is needed is not installed.
+    """
+    check_choice("wing", wing, _WINGS)
+    folder = find(path_or_name)
+    fields = Fields(read_config(folder), folder / "config.json")
+    files = index(folder)
+    plan = _plan(fields, set(files))
+    weights = rename(read(files), plan)
+    lib, model = _build(wing, plan)
+    try:
+        lib.set_weights(model, weights)
+    except ValueError as error:
+        raise ValueError(
+            f"the weights of {folder} do not fit its config.json: {error}"
+        ) from None
+    model.eval()
+    return model
+
+
+def _plan(fields: Fields, names: set[str]) -> Plan:
+    stated = fields.take("architectures", None) or []
+    known = {a: f for f in _FAMILIES.values() for a in f.ARCHITECTURES}
+    if len(stated) != 1 or stated[0] not in known:
+        raise ValueError(
+            f"architectures in {fields.where} must be one of {', '.join(known)}: got "
+            f"{', '.join(map(str, stated)) or 'none'}."
+        )
+    family = known[stated[0]]
+    model_type = next(name for name, f in _FAMILIES.items() if f is family)
+    fields.must("model_type", model_type, default=model_type)
+    return family.plan(fields, stated[0], names)
+
+
+def _build(wing: str, plan: Plan) -> tuple[Any, Any]:
+    """The wing and a model of it, whose random start is thrown away at once."""
+    lib = importlib.import_module(f"course_lib.{wing}")
+    piece = getattr(lib, plan.model)
+    if wing == "nnx":
+        from flax import nnx
+
+        return lib, piece(plan.config, **plan.options, rngs=nnx.Rngs(0))
+    import torch
+
+    with torch.random.fork_rng(devices=[]):  # the caller's random numbers stay theirs
+        return lib, piece(plan.config, **plan.options)

@@ -1,0 +1,190 @@
+"""The files of a checkpoint: where they lie, and arrays out of them without pickle."""
+
+import importlib
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+_CONFIG = "config.json"
+_WHOLE, _INDEX = "model.safetensors", "model.safetensors.index.json"
+_WANTED = [_CONFIG, _WHOLE, _INDEX, "model-*-of-*.safetensors"]
+
+# Kinds of numbers in a safetensors file; bfloat16 is the upper half of a float32.
+_KINDS = {
+    "F64": "<f8",
+    "F32": "<f4",
+    "F16": "<f2",
+    "BF16": "<u2",
+    "I64": "<i8",
+    "I32": "<i4",
+    "U8": "|u1",
+    "BOOL": "|b1",
+}
+
+
+def find(path_or_name: str | Path) -> Path:
+    """The folder of a checkpoint, fetched from the Hub if it is a name there.
+
+    Args:
+        path_or_name: A folder, or a name such as "openai-community/gpt2".
+
+    Returns:
+        A folder.
+
+    Raises:
+        ValueError: It is neither.
+    """
+    path = Path(path_or_name).expanduser()
+    if path.is_dir():
+        return path
+    name = str(path_or_name)
+    if isinstance(path_or_name, Path) or name.startswith((".", "/", "~")):
+        raise ValueError(
+            f"a checkpoint must be a folder with {_CONFIG} and {_WHOLE} in it, or a "
+            f"name on the Hugging Face Hub: {name} is no folder."
+        )
+    hub = _need("huggingface_hub")
+    return Path(hub.snapshot_download(name, allow_patterns=_WANTED))
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """The fields of a checkpoint's configuration.
+
+    Args:
+        folder: Where it lies.
+
+    Returns:
+        Values by field.
+
+    Raises:
+        ValueError: There is none, or it is not a JSON object.
+    """
+    return _read_json(folder / _CONFIG)
+
+
+def index(folder: Path) -> dict[str, Path]:
+    """Which file each array of a checkpoint is in.
+
+    Args:
+        folder: Where it lies.
+
+    Returns:
+        Files by the arrays' names.
+
+    Raises:
+        ValueError: There are no weights that can be read without running code, or the
+            parts are not complete.
+    """
+    if (folder / _WHOLE).is_file():
+        return dict.fromkeys(_header(folder / _WHOLE)[0], folder / _WHOLE)
+    if (folder / _INDEX).is_file():
+        return _shards(folder, _read_json(folder / _INDEX).get("weight_map"))
+    pickles = sorted(
+        p.name for p in folder.iterdir() if p.suffix in (".bin", ".pt", ".pth", ".pkl")
+    )
+    raise ValueError(
+        f"{folder} must hold {_WHOLE}, or {_INDEX} and its parts: it holds neither"
+        + (f", only {', '.join(pickles)}" if pickles else "")
+        + ". Pickled weights (.bin, .pt) are never read, since they can run code. "
+        "Write them as safetensors first: "
+        "transformers' save_pretrained does, in an environment that you trust them in."
+    )
+
+
+def _shards(folder: Path, weight_map: Any) -> dict[str, Path]:
+    if not isinstance(weight_map, dict) or not weight_map:
+        raise ValueError(f"{folder / _INDEX} must have a weight_map of names to files.")
+    files = sorted({str(file) for file in weight_map.values()})
+    strange = [f for f in files if Path(f).name != f or not f.endswith(".safetensors")]
+    if strange:
+        raise ValueError(
+            f"{folder / _INDEX} must name safetensors files beside it: got "
+            f"{', '.join(strange)}."
+        )
+    if gone := [file for file in files if not (folder / file).is_file()]:
+        raise ValueError(f"{folder} is not complete: it lacks {', '.join(gone)}.")
+    held = {(name, f) for f in files for name in _header(folder / f)[0]}
+    stated = set(weight_map.items())
+    if held != stated:
+        raise ValueError(
+            f"{folder / _INDEX} must list what its files hold. Missing in the files: "
+            f"{', '.join(sorted(n for n, _ in stated - held)) or 'none'}. Not expected "
+            f"in them: {', '.join(sorted(n for n, _ in held - stated)) or 'none'}."
+        )
+    return {name: folder / file for name, file in weight_map.items()}
+
+
+def read(files: dict[str, Path]) -> dict[str, np.ndarray]:
+    """The arrays of a checkpoint.
+
+    Args:
+        files: What `index` returned.
+
+    Returns:
+        Arrays by name, in the checkpoint's layout; bfloat16 as float32, which holds it
+        exactly.
+
+    Raises:
+        ValueError: A file is broken, or holds a kind of number that we cannot read.
+    """
+    arrays = {}
+    for path in dict.fromkeys(files.values()):
+        header, start = _header(path)
+        for name, about in header.items():
+            if about["dtype"] not in _KINDS:
+                raise ValueError(
+                    f"{name} in {path} must be plain numbers "
+                    f"({', '.join(_KINDS)}): got {about['dtype']}."
+                )
+            array = np.fromfile(
+                path,
+                dtype=_KINDS[about["dtype"]],
+                count=int(np.prod(about["shape"], dtype=np.int64)),
+                offset=start + about["data_offsets"][0],
+            ).reshape(about["shape"])
+            if about["dtype"] == "BF16":
+                array = (array.astype(np.uint32) << 16).view(np.float32)
+            arrays[name] = array
+    return arrays
+
+
+def _header(path: Path) -> tuple[dict[str, dict[str, Any]], int]:
+    """What a safetensors file says about its arrays, and where the first begins."""
+    safetensors = _need("safetensors")
+    try:
+        # The library checks that sizes and places fit; it reads no bfloat16 in NumPy.
+        with safetensors.safe_open(path, framework="numpy"):
+            pass
+    except safetensors.SafetensorError as error:
+        raise ValueError(
+            f"{path} must be a safetensors file, and whole: {error}."
+        ) from None
+    with open(path, "rb") as file:
+        size = int.from_bytes(file.read(8), "little")
+        header = json.loads(file.read(size))
+    header.pop("__metadata__", None)
+    return header, 8 + size
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        raise ValueError(f"a checkpoint needs {path.name}: {path.parent} has none.")
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path} must be JSON: {error}.") from None
+    if not isinstance(values, dict):
+        raise ValueError(f"{path} must hold a JSON object: got {values!r:.60}.")
+    return values
+
+
+def _need(package: str) -> Any:
+    try:
+        return importlib.import_module(package)
+    except ImportError as error:
+        raise ImportError(
+            f"checkpoints of others need {package}, which this environment does not "
+            "have. Install it with: pip install 'course_lib[hub]'"
+        ) from error

@@ -1,0 +1,142 @@
+"""Marian's checkpoints, the translators of OPUS-MT: `MarianMTModel` becomes `Seq2Seq`.
+
+One table of tokens may be stored up to four times. Positions are sines and then
+cosines, computed and not learned; a file that stores them is checked to hold those.
+"""
+
+import numpy as np
+
+from course_lib.config import Seq2SeqConfig
+from course_lib.hub.fields import Fields
+from course_lib.hub.plan import Arrays, Plan
+from course_lib.oracle.position import sinusoidal
+
+ARCHITECTURES = ("MarianMTModel",)
+
+_SIDES = ("encoder", "decoder")
+_PARTS = {
+    "self_attn.q_proj": "attention.q_proj",
+    "self_attn.k_proj": "attention.k_proj",
+    "self_attn.v_proj": "attention.v_proj",
+    "self_attn.out_proj": "attention.o_proj",
+    "self_attn_layer_norm": "attention_norm",
+    "fc1": "feed_forward.up_proj",
+    "fc2": "feed_forward.down_proj",
+    "final_layer_norm": "feed_forward_norm",
+}
+_CROSS = {
+    "encoder_attn.q_proj": "cross_attention.q_proj",
+    "encoder_attn.k_proj": "cross_attention.k_proj",
+    "encoder_attn.v_proj": "cross_attention.v_proj",
+    "encoder_attn.out_proj": "cross_attention.o_proj",
+    "encoder_attn_layer_norm": "cross_attention_norm",
+}
+_TABLE = {
+    f"{side}.layers.#.{theirs}": f"{side}.#.{ours}"
+    for side, parts in zip(_SIDES, (_PARTS, _PARTS | _CROSS), strict=True)
+    for theirs, ours in parts.items()
+}
+
+
+def plan(fields: Fields, architecture: str, names: set[str]) -> Plan:
+    """Translate Marian's configuration.
+
+    Args:
+        fields: Its config.json.
+        architecture: Which of `ARCHITECTURES`.
+        names: What the checkpoint holds.
+
+    Returns:
+        How it becomes ours.
+
+    Raises:
+        ValueError: Our model cannot do what a field asks for.
+    """
+    vocab_size, d_model = fields.take("vocab_size"), fields.take("d_model")
+    max_len = fields.take("max_position_embeddings")
+    n_heads = fields.take("encoder_attention_heads")
+    d_ff = fields.take("encoder_ffn_dim")
+    fields.must("decoder_attention_heads", n_heads, default=n_heads)
+    fields.must("decoder_ffn_dim", d_ff, default=d_ff)
+    fields.must("is_encoder_decoder", True, default=True)
+    # Named by earlier versions, for models of the same family that were never written.
+    fields.must("static_position_embeddings", True, default=True)
+    fields.must("normalize_before", False)
+    fields.must("normalize_embedding", False)
+    fields.must("add_final_layer_norm", False)
+    shared = fields.take("share_encoder_decoder_embeddings", True)
+    tied = fields.take("tie_word_embeddings", True)
+    if shared:
+        fields.must("tie_word_embeddings", True, default=True)
+        fields.must("decoder_vocab_size", vocab_size, default=None)
+    config = Seq2SeqConfig(
+        vocab_size=vocab_size,
+        target_vocab_size=fields.take("decoder_vocab_size", None),
+        max_len=max_len,
+        d_model=d_model,
+        n_layers=fields.take("encoder_layers"),
+        n_decoder_layers=fields.take("decoder_layers"),
+        n_heads=n_heads,
+        d_ff=d_ff,
+        dropout=fields.take("dropout", 0.1),
+        activation=fields.activation("activation_function", "gelu"),
+        share_embeddings=shared,
+        tie_head=tied,
+        head_bias="final_logits_bias" in names,
+        scale_embeddings=fields.take("scale_embedding", False),
+        interleaved=False,
+    )
+    # The biases of the logits are in the file or not, whatever `add_bias_logits` says;
+    # `num_hidden_layers` is the encoder's depth again, positions need no room for more.
+    fields.finish(
+        silent=(
+            *("activation_dropout", "attention_dropout", "classifier_dropout"),
+            *("classif_dropout", "encoder_layerdrop", "decoder_layerdrop"),
+            *("add_bias_logits", "num_hidden_layers", "extra_pos_embeddings"),
+        )
+    )
+    target = "source_tokens" if shared else "target_tokens"
+    tables = {
+        "shared": "source_tokens",
+        "encoder.embed_tokens": "source_tokens",
+        "decoder.embed_tokens": target,
+        "lm_head": target if tied else "head",
+        "final_logits_bias": "head_bias",
+    }
+
+    def prepare(arrays: Arrays) -> Arrays:
+        return _flatten(_check_waves(arrays, d_model, str(fields.where)))
+
+    return Plan(
+        model="Seq2Seq",
+        config=config,
+        prefix="model.",
+        table=_TABLE | tables,
+        unused=frozenset(f"{side}.embed_positions" for side in _SIDES),
+        prepare=prepare,
+    )
+
+
+def _check_waves(arrays: Arrays, d_model: int, where: str) -> Arrays:
+    """Refuse positions that are not the sines and cosines that ours will compute."""
+    for side in _SIDES:
+        name = f"model.{side}.embed_positions.weight"
+        if name not in arrays:
+            continue
+        stored = arrays[name].astype(np.float64)
+        waves = sinusoidal(len(stored), d_model, interleaved=False)
+        # 16 bits are wrong by up to 2^-9 near 1.
+        if stored.shape != waves.shape or abs(stored - waves).max() > 4e-3:
+            raise ValueError(
+                f"{name} beside {where} must hold sines and then cosines: it holds "
+                "something else, and our model computes its positions."
+            )
+    return arrays
+
+
+def _flatten(arrays: Arrays) -> Arrays:
+    """Take the axis of one away that spreads the logits' bias over a batch."""
+    name = "final_logits_bias"
+    if name in arrays and arrays[name].ndim == 2 and len(arrays[name]) == 1:
+        return arrays | {name: arrays[name][0]}
+    return arrays
