@@ -119,12 +119,13 @@ class BERTForMaskedLM(nnx.Module):
     """
 
     def __init__(self, config: BERTConfig, *, rngs: nnx.Rngs):
+        self.config = config
         self.bert = BERT(config, pooler=False, rngs=rngs)
         self.transform = linear(config.d_model, config.d_model, rngs=rngs)
         self.transform_norm = norm_layer(
             config.d_model, kind=config.norm_kind, eps=config.norm_eps, rngs=rngs
         )
-        self.bias = nnx.Param(jnp.zeros(config.vocab_size))
+        self.bias = nnx.Param(jnp.zeros(config.vocab_size, jnp.float32))
         normal_start(self.transform, rngs=rngs)
 
     def __call__(
@@ -169,6 +170,7 @@ class BERTForClassification(nnx.Module):
 
     def __init__(self, config: BERTConfig, n_classes: int, *, rngs: nnx.Rngs):
         check_size("n_classes", n_classes)
+        self.config = config
         self.bert = BERT(config, rngs=rngs)
         self.dropout = nnx.Dropout(config.dropout, rngs=rngs)
         self.head = linear(config.d_model, n_classes, rngs=rngs)

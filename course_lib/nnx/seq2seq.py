@@ -102,7 +102,7 @@ class Seq2Seq(nnx.Module):
         if not config.tie_head:
             head = linear(d_model, config.vocab_target, bias=False, rngs=rngs)
         if config.head_bias:
-            head_bias = nnx.Param(jnp.zeros(config.vocab_target))
+            head_bias = nnx.Param(jnp.zeros(config.vocab_target, jnp.float32))
         self.head, self.head_bias = head, head_bias
 
     def encode(

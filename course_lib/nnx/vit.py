@@ -46,7 +46,7 @@ class ViT(nnx.Module):
             bias_init=nnx.initializers.zeros,
             rngs=rngs,
         )
-        self.cls = nnx.Param(jnp.zeros(d_model))
+        self.cls = nnx.Param(jnp.zeros(d_model, jnp.float32))
         if config.position == "learned":
             self.positions = Learned(1 + rows * columns, d_model, rngs=rngs)
         elif config.position == "learned_2d":

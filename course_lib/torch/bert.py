@@ -113,6 +113,7 @@ class BERTForMaskedLM(nn.Module):
 
     def __init__(self, config: BERTConfig):
         super().__init__()
+        self.config = config
         self.bert = BERT(config, pooler=False)
         self.transform = linear(config.d_model, config.d_model)
         self.transform_norm = norm_layer(
@@ -163,6 +164,7 @@ class BERTForClassification(nn.Module):
     def __init__(self, config: BERTConfig, n_classes: int):
         super().__init__()
         check_size("n_classes", n_classes)
+        self.config = config
         self.bert = BERT(config)
         self.dropout = nn.Dropout(config.dropout)
         self.head = linear(config.d_model, n_classes)
