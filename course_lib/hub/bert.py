@@ -54,6 +54,7 @@ def plan(fields: Fields, architecture: str, names: set[str]) -> Plan:
     """
     masked = architecture == "BertForMaskedLM"
     fields.must("position_embedding_type", "absolute", default="absolute")
+    fields.must("directionality", "bidi", default="bidi")
     if masked:
         fields.must("tie_word_embeddings", True, default=True)
     config = BERTConfig(
@@ -69,11 +70,13 @@ def plan(fields: Fields, architecture: str, names: set[str]) -> Plan:
         norm_eps=fields.take("layer_norm_eps", 1e-12),
     )
     n_classes = fields.n_classes()
+    # The first files describe a pooler that nobody has built.
+    pooler_notes = ("fc_size", "num_attention_heads", "num_fc_layers", "size_per_head")
     fields.finish(
         silent=(
-            "attention_probs_dropout_prob",
-            "classifier_dropout",
-            "tie_word_embeddings",
+            *("attention_probs_dropout_prob", "classifier_dropout"),
+            *("tie_word_embeddings", "pooler_type"),
+            *(f"pooler_{note}" for note in pooler_notes),
         )
     )
     if architecture == "BertModel":

@@ -36,7 +36,7 @@ _ABOUT = """
 _TRAINING = """
     initializer_range init_std gradient_checkpointing use_cache use_bfloat16
     torchscript tf_legacy_loss chunk_size_feed_forward output_attentions output_scores
-    output_hidden_states output_past return_dict return_dict_in_generate
+    output_hidden_states output_past return_dict return_dict_in_generate total_flos
 """
 _GENERATION = """
     max_length min_length do_sample early_stopping num_beams num_beam_groups
@@ -44,7 +44,7 @@ _GENERATION = """
     length_penalty no_repeat_ngram_size encoder_no_repeat_ngram_size
     num_return_sequences exponential_decay_length_penalty forced_bos_token_id
     forced_eos_token_id bad_words_ids suppress_tokens begin_suppress_tokens
-    remove_invalid_values
+    remove_invalid_values force_bos_token_to_be_generated
 """
 SILENT = frozenset(f"{_ABOUT} {_TRAINING} {_GENERATION}".split())
 

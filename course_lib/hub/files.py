@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from course_lib.extras import missing
+
 _CONFIG = "config.json"
 _WHOLE, _INDEX = "model.safetensors", "model.safetensors.index.json"
 _WANTED = [_CONFIG, _WHOLE, _INDEX, "model-*-of-*.safetensors"]
@@ -184,7 +186,4 @@ def _need(package: str) -> Any:
     try:
         return importlib.import_module(package)
     except ImportError as error:
-        raise ImportError(
-            f"checkpoints of others need {package}, which this environment does not "
-            "have. Install it with: pip install 'course_lib[hub]'"
-        ) from error
+        raise missing("Checkpoints of others need", package, "hub") from error
