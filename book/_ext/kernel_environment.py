@@ -16,8 +16,9 @@ ENVIRONMENT: Mapping[str, str] = {
     "MALLOC_MMAP_THRESHOLD_": str(4 * 1024**3),
     "MALLOC_TRIM_THRESHOLD_": str(4 * 1024**3),
     "MALLOC_TOP_PAD_": str(64 * 1024**2),
-    # One thread a kernel. The tests run a kernel on every core, and threads that wait for
-    # each other cost more than they bring; sums are added in one order on all machines.
+    # One thread a kernel. The tests run a kernel on every core, and threads that wait
+    # for each other cost more than they bring; sums are added in one order on all
+    # machines.
     "OMP_NUM_THREADS": "1",
     # A progress bar writes the clock into a cell's output.
     "COURSE_QUIET": "1",

@@ -53,7 +53,7 @@ class LayerCache(nnx.Module):
         return self.k[...], self.v[...]
 
     @property
-    def length(self) -> Int[Array, ""]:
+    def length(self) -> int | Int[Array, ""]:
         """Tokens stored so far."""
         return self.stored[...]
 
@@ -108,7 +108,7 @@ class KVCache(nnx.Module):
             layer.stored[...] = jnp.asarray(length, layer.stored.dtype)
 
     @property
-    def length(self) -> Int[Array, ""]:
+    def length(self) -> int | Int[Array, ""]:
         """Tokens stored so far."""
         return self.layers[0].length
 

@@ -23,7 +23,7 @@ class LayerCache:
     """
 
     def __init__(self, k: Float[Tensor, "B H S Dh"], v: Float[Tensor, "B H S Dh"]):
-        self.k, self.v, self.length = k, v, 0
+        self.k, self.v, self.stored = k, v, 0
 
     def append(
         self, k: Float[Tensor, "B H T Dh"], v: Float[Tensor, "B H T Dh"]
@@ -40,12 +40,16 @@ class LayerCache:
         Raises:
             ValueError: They do not fit in; nothing is stored.
         """
-        end = self.length + k.shape[-2]
-        check_cache_room(self.length, k.shape, self.k.shape)
-        self.k[..., self.length : end, :] = k
-        self.v[..., self.length : end, :] = v
-        self.length = end
-        return self.k[..., :end, :], self.v[..., :end, :]
+        check_cache_room(self.stored, k.shape, self.k.shape)
+        start, self.stored = self.stored, self.stored + k.shape[-2]
+        self.k[..., start : self.stored, :] = k
+        self.v[..., start : self.stored, :] = v
+        return self.k[..., : self.stored, :], self.v[..., : self.stored, :]
+
+    @property
+    def length(self) -> int | Int[Tensor, ""]:
+        """Tokens stored so far."""
+        return self.stored
 
 
 class KVCache:
@@ -92,10 +96,10 @@ class KVCache:
             length: How many stay.
         """
         for layer in self.layers:
-            layer.length = int(length)
+            layer.stored = int(length)
 
     @property
-    def length(self) -> int:
+    def length(self) -> int | Int[Tensor, ""]:
         """Tokens stored so far."""
         return self.layers[0].length
 
