@@ -1,0 +1,253 @@
+"""Attention: queries, keys, values, masks and what is added to scores."""
+
+from typing import Any
+
+Shape = tuple[int, ...]
+
+
+def check_mask(mask: Any, scores: Shape) -> None:
+    """Refuse a mask that is not boolean or does not broadcast to the scores.
+
+    Args:
+        mask: Anything with `.shape` and `.dtype`; True = may attend. None passes.
+        scores: The shape that the mask must broadcast to, `*B T S`.
+
+    Raises:
+        ValueError: The mask is not boolean, or an axis is neither 1 nor the scores'
+            own.
+    """
+    if mask is None:
+        return
+    if not str(getattr(mask, "dtype", "")).endswith("bool"):
+        raise ValueError(
+            "mask must be boolean, True where a query may attend: got "
+            f"{getattr(mask, 'dtype', type(mask).__name__)}. "
+            "From numbers that are 0 where attention is forbidden, write mask != 0; "
+            "from an additive mask of 0 and -inf, write mask == 0."
+        )
+    _check_broadcast("mask", tuple(mask.shape), scores)
+
+
+def _check_broadcast(name: str, shape: Shape, scores: Shape) -> None:
+    fits = len(shape) <= len(scores) and all(
+        m in (1, s) for m, s in zip(shape[::-1], scores[::-1], strict=False)
+    )
+    if not fits:
+        raise ValueError(
+            f"{name} must broadcast to the scores, whose last axes are queries and "
+            f"keys: got {name} {shape} for scores {scores}. "
+            "An axis may be 1 or the same size, counted from the right."
+        )
+
+
+def check_bias(name: str, bias: Any, scores: Shape) -> None:
+    """Refuse numbers that cannot be added to the scores.
+
+    Args:
+        name: What the caller calls them.
+        bias: Anything with `.shape` and `.dtype`. None passes.
+        scores: The shape that it must broadcast to, `*B T S`.
+
+    Raises:
+        ValueError: It holds no floats, or an axis is neither 1 nor the scores' own.
+    """
+    if bias is None:
+        return
+    if "float" not in str(getattr(bias, "dtype", "")):
+        raise ValueError(
+            f"{name} must hold floating-point numbers, which are added to the scores: "
+            f"got {getattr(bias, 'dtype', type(bias).__name__)}. "
+            "What is allowed and what is not goes into mask."
+        )
+    _check_broadcast(name, tuple(bias.shape), scores)
+
+
+def check_attention(
+    q: Shape, k: Shape, v: Shape, mask: Any = None, bias: Any = None
+) -> None:
+    """Refuse queries, keys and values that do not fit each other.
+
+    Args:
+        q: Shape of the queries, `*B T Dh`.
+        k: Shape of the keys, `*B S Dh`.
+        v: Shape of the values, `*B S Dv`.
+        mask: The mask itself, or None; see `check_mask`.
+        bias: What is added to the scores, or None; see `check_bias`.
+
+    Raises:
+        ValueError: Too few axes, an empty axis, or sizes that differ where they must
+            not.
+    """
+    q, k, v = tuple(q), tuple(k), tuple(v)
+    for name, shape, letters in (("q", q, "T Dh"), ("k", k, "S Dh"), ("v", v, "S Dv")):
+        if len(shape) < 2:
+            raise ValueError(
+                f"{name} must have at least two axes ({letters}): got shape {shape}. "
+                f"A single vector becomes one row with {name}[None, :]."
+            )
+        if 0 in shape[-2:]:
+            raise ValueError(
+                f"{name} must not be empty: got shape {shape} for ({letters}). "
+                "Attention needs at least one query, one key and one feature."
+            )
+    if q[-1] != k[-1]:
+        raise ValueError(
+            f"queries and keys must have the same width: got q {q} and k {k} "
+            f"({q[-1]} against {k[-1]}). Project both to one width first."
+        )
+    if k[-2] != v[-2]:
+        raise ValueError(
+            f"each key needs its value: got k {k} and v {v} "
+            f"({k[-2]} keys against {v[-2]} values)."
+        )
+    if not q[:-2] == k[:-2] == v[:-2]:
+        raise ValueError(
+            "q, k and v must agree in every axis before the last two: "
+            f"got q {q}, k {k}, v {v}. Expand the smaller one first."
+        )
+    check_mask(mask, (*q[:-1], k[-2]))
+    check_bias("bias", bias, (*q[:-1], k[-2]))
+
+
+def check_inputs(x: Shape, context: Shape, d_model: int) -> None:
+    """Refuse input that a multi-head layer of width `d_model` cannot read.
+
+    Args:
+        x: Shape of the sequence that asks, `*B T D`.
+        context: Shape of the sequence that answers, `*B S D`.
+        d_model: The layer's width, D.
+
+    Raises:
+        ValueError: Width, batch or emptiness break the rule.
+    """
+    x, context = tuple(x), tuple(context)
+    for name, shape in (("x", x), ("context", context)):
+        if len(shape) < 2 or shape[-1] != d_model:
+            raise ValueError(
+                f"{name} must have shape (..., positions, d_model={d_model}): "
+                f"got {shape}."
+            )
+        if shape[-2] == 0:
+            raise ValueError(f"{name} must hold at least one position: got {shape}.")
+    if x[:-2] != context[:-2]:
+        raise ValueError(
+            f"x and context must have the same batch axes: got x {x} and "
+            f"context {context}."
+        )
+
+
+def check_mask_axes(mask: Any, n_axes: int) -> None:
+    """Refuse a mask that does not say which of its axes is the heads'.
+
+    Args:
+        mask: The mask itself, or None. Two axes (`T S`) or as many as the scores have
+            (`*B H T S`); anything between is ambiguous and refused.
+        n_axes: How many axes the scores have.
+
+    Raises:
+        ValueError: Another number of axes.
+    """
+    if mask is not None and len(mask.shape) not in (2, n_axes):
+        raise ValueError(
+            f"mask must have 2 axes (T S) or {n_axes} (batch, heads, T, S): got "
+            f"{tuple(mask.shape)}. A mask for each sequence of a batch gets its head "
+            "axis with mask[:, None]."
+        )
+
+
+def check_additive(q: Shape, k: Shape, v: Shape, w: Shape, mask: Any = None) -> None:
+    """Refuse what additive attention cannot put together.
+
+    Args:
+        q: Shape of the projected queries, `*B T A`.
+        k: Shape of the projected keys, `*B S A`.
+        v: Shape of the values, `*B S Dv`.
+        w: Shape of the vector that makes a score, `A`.
+        mask: The mask itself, or None.
+
+    Raises:
+        ValueError: As `check_attention`, or `w` is not as wide as the queries.
+    """
+    check_attention(q, k, v, mask)
+    if tuple(w) != (q[-1],):
+        raise ValueError(
+            "w must be one vector as wide as queries and keys: got w "
+            f"{tuple(w)} for q {tuple(q)}."
+        )
+
+
+def check_same_length(q: Shape, k: Shape) -> None:
+    """Refuse queries and keys that do not stand at the same positions.
+
+    Raises:
+        ValueError: There are more of one than of the other.
+    """
+    if q[-2] != k[-2]:
+        raise ValueError(
+            "queries and keys must stand at the same positions here: "
+            f"got {q[-2]} queries and {k[-2]} keys. "
+            "For fewer queries than keys, use attention with a mask."
+        )
+
+
+def check_no_cache(cache: Any) -> None:
+    """Refuse a cache where maps are asked for: they would need what is not kept.
+
+    Raises:
+        ValueError: There is a cache.
+    """
+    if cache is not None:
+        raise ValueError(
+            "attention_maps must be called without a cache: got "
+            f"{type(cache).__name__}. Give the model the whole sequence at once."
+        )
+
+
+def check_memory(wanted: bool, given: bool) -> None:
+    """Refuse a block's memory where nothing reads it, or none where something would.
+
+    Args:
+        wanted: Whether the block has cross-attention.
+        given: Whether a memory came.
+
+    Raises:
+        ValueError: One without the other.
+    """
+    if wanted and not given:
+        raise ValueError(
+            "a block with cross_attention=True must be given a memory: got none. Give "
+            "it the encoder's output."
+        )
+    if given and not wanted:
+        raise ValueError(
+            "memory must come to a block that reads it: this one was built with "
+            "cross_attention=False."
+        )
+
+
+def check_cache_room(length: Any, new: Shape, room: Shape) -> None:
+    """Refuse keys that a cache has no room for.
+
+    Args:
+        length: Tokens stored; one that a compiler traces has no value yet.
+        new: Shape of the newest keys, `B H T Dh`.
+        room: Shape of the whole room, `B H S Dh`.
+
+    Raises:
+        ValueError: Batch, heads or width differ, or there are too many tokens.
+    """
+    new, room = tuple(new), tuple(room)
+    if (*new[:-2], new[-1]) != (*room[:-2], room[-1]):
+        raise ValueError(
+            "the cache must be made for this batch, these heads and this width: got "
+            f"keys {new} for a cache {room} (batch, heads, tokens, width)."
+        )
+    try:
+        stored = int(length)
+    except Exception:  # traced: at least the new ones alone must fit
+        stored = 0
+    if stored + new[-2] > room[-2]:
+        raise ValueError(
+            f"the cache must have room for every token: got {stored} stored and "
+            f"{new[-2]} new for max_len={room[-2]}. Make it larger when you start."
+        )

@@ -1,0 +1,61 @@
+"""Kernel regression: points and bandwidths."""
+
+import math
+from typing import Any
+
+from course_lib.shapes.attention import check_attention
+
+Shape = tuple[int, ...]
+
+
+def check_kernel(queries: Shape, keys: Shape, values: Shape, mask: Any = None) -> None:
+    """Refuse points of kernel regression that do not fit each other.
+
+    The rule is attention's: features stand where an attention head has its width.
+
+    Args:
+        queries: Shape of the points asked about, `*B T F`.
+        keys: Shape of the points that are known, `*B S F`.
+        values: Shape of what is known at them, `*B S Dv`.
+        mask: The mask itself, or None.
+
+    Raises:
+        ValueError: As `check_attention`.
+    """
+    try:
+        check_attention(queries, keys, values, mask)
+    except ValueError as error:
+        raise ValueError(f"(q = queries, k = keys, v = values) {error}") from None
+
+
+def check_bandwidth(bandwidth: Any, n_features: int) -> None:
+    """Refuse a bandwidth that is not positive and finite, or is of the wrong size.
+
+    A bandwidth that a compiler traces has no value yet: of it, only the shape is
+    checked.
+
+    Args:
+        bandwidth: One number, or one for each feature.
+        n_features: F, the number of features.
+
+    Raises:
+        ValueError: Not positive, not finite, or neither one number nor F of them.
+    """
+    shape = tuple(getattr(bandwidth, "shape", ()))
+    if shape not in ((), (1,), (n_features,)):
+        raise ValueError(
+            f"bandwidth must be one number or one for each feature: got shape {shape} "
+            f"for {n_features} features."
+        )
+    if hasattr(bandwidth, "tolist"):
+        try:
+            flat = bandwidth.reshape(-1).tolist()
+        except Exception:  # a traced array has no values to look at
+            return
+    else:
+        flat = [bandwidth]
+    if not all(math.isfinite(h) and h > 0 for h in flat):
+        raise ValueError(
+            f"bandwidth must be positive and finite: got {bandwidth}. As it shrinks, "
+            "only the nearest neighbor counts; for that limit take a small number."
+        )

@@ -1,0 +1,118 @@
+"""Numbers and names: sizes, rates, widths that must divide."""
+
+import math
+from typing import Any
+
+
+def check_heads(d_model: int, n_heads: int, n_kv_heads: int) -> None:
+    """Refuse a number of heads that does not divide what it must divide.
+
+    Args:
+        d_model: Model width.
+        n_heads: Number of query heads.
+        n_kv_heads: Number of key and value heads; each serves an equal group of
+            queries.
+
+    Raises:
+        ValueError: A number is not positive, or does not divide.
+    """
+    sizes = {"d_model": d_model, "n_heads": n_heads, "n_kv_heads": n_kv_heads}
+    for name, size in sizes.items():
+        check_size(name, size)
+    if d_model % n_heads:
+        nearest = nearest_divisor(d_model, n_heads)
+        raise ValueError(
+            f"n_heads must divide d_model: got d_model={d_model}, n_heads={n_heads} "
+            f"(remainder {d_model % n_heads}). The nearest that fits is "
+            f"n_heads={nearest}."
+        )
+    if n_heads % n_kv_heads:
+        nearest = nearest_divisor(n_heads, n_kv_heads)
+        raise ValueError(
+            f"n_kv_heads must divide n_heads: got n_heads={n_heads}, "
+            f"n_kv_heads={n_kv_heads} (remainder {n_heads % n_kv_heads}). "
+            f"The nearest that fits is n_kv_heads={nearest}."
+        )
+
+
+def check_size(name: str, size: int) -> None:
+    """Refuse a size that is not a whole number of at least 1.
+
+    Raises:
+        ValueError: With the size's name and what came.
+    """
+    if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+        raise ValueError(f"{name} must be a whole number of at least 1: got {size!r}.")
+
+
+def check_whole(name: str, number: Any) -> None:
+    """Refuse what is not a whole number of at least 0.
+
+    Raises:
+        ValueError: With the number's name and what came.
+    """
+    if isinstance(number, bool) or not isinstance(number, int) or number < 0:
+        raise ValueError(
+            f"{name} must be a whole number of at least 0: got {number!r}."
+        )
+
+
+def check_positive(name: str, number: float) -> None:
+    """Refuse what is not positive and finite.
+
+    Raises:
+        ValueError: With the number's name and what came.
+    """
+    if not 0 < number < math.inf:
+        raise ValueError(f"{name} must be positive and finite: got {number}.")
+
+
+def check_rate(name: str, rate: float) -> None:
+    """Refuse a dropout rate outside [0, 1).
+
+    Raises:
+        ValueError: With the rate's name and what came.
+    """
+    if not 0 <= rate < 1:
+        raise ValueError(
+            f"{name} must be at least 0 and less than 1: got {rate}. "
+            "0 switches it off; 0.1 drops every tenth number."
+        )
+
+
+def nearest_divisor(whole: int, near: int) -> int:
+    """The divisor of `whole` that is closest to `near`; of two, the smaller.
+
+    >>> nearest_divisor(10, 3)
+    2
+    """
+    divisors = (n for n in range(1, whole + 1) if whole % n == 0)
+    return min(divisors, key=lambda n: (abs(n - near), n))
+
+
+def check_choice(name: str, choice: str, known: tuple[str, ...]) -> None:
+    """Refuse a name that is not on the list, and show the list.
+
+    Raises:
+        ValueError: With what came and everything that would have been accepted.
+    """
+    if choice not in known:
+        raise ValueError(f"{name} must be one of {', '.join(known)}: got {choice!r}.")
+
+
+def check_even(
+    name: str, size: int, why: str = "positions turn pairs of features"
+) -> None:
+    """Refuse a width that does not fall into pairs.
+
+    Args:
+        name: What the caller calls the width.
+        size: The width.
+        why: What needs it to be even.
+
+    Raises:
+        ValueError: With the width's name and what came.
+    """
+    check_size(name, size)
+    if size % 2:
+        raise ValueError(f"{name} must be even, because {why}: got {size}.")
