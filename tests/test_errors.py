@@ -112,6 +112,12 @@ BAD = {
         ),
         ["bandwidth must be positive", "nan"],
     ),
+    "bandwidths in a list": (
+        lambda w: w.lib.nadaraya_watson(
+            *arrays(w, (3, 2), (5, 2), (5, 1)), bandwidth=[1.0, 2.0]
+        ),
+        ["bandwidth must be a", "got builtins.list", "Convert it with"],
+    ),
     "bandwidths for other features": (
         lambda w: w.lib.nadaraya_watson(
             *arrays(w, (3, 2), (5, 2), (5, 1)), bandwidth=arrays(w, (3,))[0]

@@ -89,7 +89,7 @@ def nadaraya_watson(
     """
     check_tensors(jax.Array, queries=queries, keys=keys, values=values)
     check_kernel(queries.shape, keys.shape, values.shape, mask)
-    check_bandwidth(bandwidth, keys.shape[-1])
+    check_bandwidth(jax.Array, bandwidth, keys.shape[-1])
     steps = (queries[..., :, None, :] - keys[..., None, :, :]) / bandwidth  # *B T S F
     scores = kernel_scores(jnp.square(steps).sum(axis=-1), kernel=kernel)
     if mask is not None:
@@ -147,7 +147,7 @@ class LearnedMetric(nnx.Module):
         self, n_features: int, *, bandwidth: float = 1.0, rngs: nnx.Rngs | None = None
     ):
         check_size("n_features", n_features)
-        check_bandwidth(bandwidth, n_features)
+        check_bandwidth(jax.Array, bandwidth, n_features)
         self.log_bandwidth = nnx.Param(jnp.full((n_features,), math.log(bandwidth)))
 
     @property

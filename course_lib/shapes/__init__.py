@@ -40,7 +40,7 @@ from course_lib.shapes.numbers import (
     nearest_divisor,
 )
 from course_lib.shapes.positions import check_positions, check_rotary, check_span
-from course_lib.shapes.tensors import check_ids, check_logits, check_tensors
+from course_lib.shapes.tensors import check_ids, check_kind, check_logits, check_tensors
 
 __all__ = [
     "check_additive",
@@ -56,6 +56,7 @@ __all__ = [
     "check_images",
     "check_inputs",
     "check_kernel",
+    "check_kind",
     "check_logits",
     "check_mask",
     "check_mask_axes",

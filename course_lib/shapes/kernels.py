@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 from course_lib.shapes.attention import check_attention
+from course_lib.shapes.tensors import check_kind
 
 Shape = tuple[int, ...]
 
@@ -28,33 +29,35 @@ def check_kernel(queries: Shape, keys: Shape, values: Shape, mask: Any = None) -
         raise ValueError(f"(q = queries, k = keys, v = values) {error}") from None
 
 
-def check_bandwidth(bandwidth: Any, n_features: int) -> None:
+def check_bandwidth(kind: type, bandwidth: Any, n_features: int) -> None:
     """Refuse a bandwidth that is not positive and finite, or is of the wrong size.
 
     A bandwidth that a compiler traces has no value yet: of it, only the shape is
     checked.
 
     Args:
+        kind: The wing's tensor type (`torch.Tensor`, `jax.Array`).
         bandwidth: One number, or one for each feature.
         n_features: F, the number of features.
 
     Raises:
-        ValueError: Not positive, not finite, or neither one number nor F of them.
+        ValueError: Neither a number nor a tensor, neither one nor F of them, or one
+            that is not positive and finite.
     """
-    shape = tuple(getattr(bandwidth, "shape", ()))
-    if shape not in ((), (1,), (n_features,)):
-        raise ValueError(
-            f"bandwidth must be one number or one for each feature: got shape {shape} "
-            f"for {n_features} features."
-        )
-    if hasattr(bandwidth, "tolist"):
+    widths: list[Any] = [bandwidth]
+    if not isinstance(bandwidth, (int, float)):
+        check_kind(kind, "bandwidth", bandwidth)
+        shape = tuple(bandwidth.shape)
+        if shape not in ((), (1,), (n_features,)):
+            raise ValueError(
+                "bandwidth must be one number or one for each feature: got shape "
+                f"{shape} for {n_features} features."
+            )
         try:
-            flat = bandwidth.reshape(-1).tolist()
+            widths = bandwidth.reshape(-1).tolist()
         except Exception:  # a traced array has no values to look at
             return
-    else:
-        flat = [bandwidth]
-    if not all(math.isfinite(h) and h > 0 for h in flat):
+    if not all(math.isfinite(h) and h > 0 for h in widths):
         raise ValueError(
             f"bandwidth must be positive and finite: got {bandwidth}. As it shrinks, "
             "only the nearest neighbor counts; for that limit take a small number."

@@ -11,6 +11,20 @@ def _name(kind: type) -> str:
     return f"{kind.__module__.split('.')[0]}.{kind.__qualname__}"
 
 
+def check_kind(kind: type, name: str, x: Any) -> None:
+    """Refuse anything but a tensor of the wing's framework.
+
+    Raises:
+        ValueError: With what came, and what converts it.
+    """
+    if not isinstance(x, kind):
+        way_out = "torch.as_tensor" if kind.__name__ == "Tensor" else "jnp.asarray"
+        raise ValueError(
+            f"{name} must be a {_name(kind)}: got {_name(type(x))}. "
+            f"Convert it with {way_out}({name})."
+        )
+
+
 def check_tensors(kind: type, **tensors: Any) -> None:
     """Refuse anything but floating-point tensors of one framework and one dtype.
 
@@ -23,12 +37,7 @@ def check_tensors(kind: type, **tensors: Any) -> None:
     """
     given = {name: x for name, x in tensors.items() if x is not None}
     for name, x in given.items():
-        if not isinstance(x, kind):
-            way_out = "torch.as_tensor" if kind.__name__ == "Tensor" else "jnp.asarray"
-            raise ValueError(
-                f"{name} must be a {_name(kind)}: got {_name(type(x))}. "
-                f"Convert it with {way_out}({name})."
-            )
+        check_kind(kind, name, x)
         if "float" not in str(x.dtype):
             cast = "float()" if kind.__name__ == "Tensor" else "astype(float)"
             raise ValueError(

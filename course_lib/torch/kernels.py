@@ -87,7 +87,7 @@ def nadaraya_watson(
     """
     check_tensors(torch.Tensor, queries=queries, keys=keys, values=values)
     check_kernel(queries.shape, keys.shape, values.shape, mask)
-    check_bandwidth(bandwidth, keys.shape[-1])
+    check_bandwidth(torch.Tensor, bandwidth, keys.shape[-1])
     steps = (queries.unsqueeze(-2) - keys.unsqueeze(-3)) / bandwidth  # *B T S F
     scores = kernel_scores(steps.square().sum(dim=-1), kernel=kernel)
     if mask is not None:
@@ -143,7 +143,7 @@ class LearnedMetric(nn.Module):
     def __init__(self, n_features: int, *, bandwidth: float = 1.0):
         super().__init__()
         check_size("n_features", n_features)
-        check_bandwidth(bandwidth, n_features)
+        check_bandwidth(torch.Tensor, bandwidth, n_features)
         self.log_bandwidth = nn.Parameter(
             torch.full((n_features,), math.log(bandwidth))
         )
