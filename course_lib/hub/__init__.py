@@ -32,10 +32,9 @@ def load(path_or_name: str | Path, wing: str = "torch") -> Any:
         wing: "torch" or "nnx".
 
     Returns:
-        Our model in evaluation mode, in 32 bits, with its `config`. Which one it is,
-        follows from `architectures` in config.json. Where a checkpoint drops
-        different shares in different places, ours has the residual stream's; in
-        evaluation nothing is dropped.
+        Our model in evaluation mode, in 32 bits, with its `config`; `architectures` in
+        config.json decides which one. Dropout has one rate here, the residual
+        stream's, where theirs has several; in evaluation nothing is dropped.
 
     Raises:
         ValueError: There is no checkpoint, or it is pickled; a field of its

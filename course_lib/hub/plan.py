@@ -61,8 +61,8 @@ def rename(arrays: Arrays, plan: Plan) -> Arrays:
         plan: The table.
 
     Returns:
-        By our names. What the table does not know keeps its name, so that the model
-        refuses it by that name.
+        By our names. What the table does not know keeps its name, in quotes, so that
+        the model refuses it by that name.
 
     Raises:
         ValueError: Arrays that our model holds as one differ.
@@ -79,7 +79,7 @@ def rename(arrays: Arrays, plan: Plan) -> Arrays:
         if ours is None and part in plan.table:
             ours = f"{plan.table[part]}.{leaf}"
         if ours is None:
-            found[name], source[name] = array, name
+            found[repr(name)] = array  # in quotes it can be no name of ours
             continue
         if number:
             ours = ours.replace("#", number[1])

@@ -1,0 +1,174 @@
+"""BERT's checkpoints, as `transformers` writes them, loaded into ours."""
+
+import numpy as np
+import pytest
+from published import (
+    MAX,
+    V,
+    assert_logits,
+    edit,
+    logits,
+    randomize,
+    refuse,
+    rewrite,
+    save,
+    torch,
+    transformers,
+)
+
+from course_lib.hub import load
+
+
+def bert(model, seed=0, **options):
+    sizes = {"vocab_size": V, "max_position_embeddings": MAX, "hidden_size": 12}
+    sizes |= {"num_hidden_layers": 2, "num_attention_heads": 3, "intermediate_size": 17}
+    config = transformers.BertConfig(**(sizes | options))
+    return randomize(getattr(transformers, model)(config), seed)
+
+
+def pairs(rng, n=7):
+    """Two sequences of two segments, padded at the end; ours and their arguments."""
+    ids, keep = rng.integers(1, V, (2, n)), np.ones((2, n), bool)
+    keep[1, 4:] = False
+    types = (np.arange(n) > 2).astype(np.int64)[None].repeat(2, axis=0)
+    theirs = {"input_ids": ids, "attention_mask": keep * 1, "token_type_ids": types}
+    theirs = {name: torch.from_numpy(a) for name, a in theirs.items()}
+    return ids, {"token_types": types, "mask": keep[:, None, None]}, theirs
+
+
+BERTS = pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"num_attention_heads": 5, "hidden_size": 35, "num_hidden_layers": 3},
+        {"hidden_act": "relu", "num_attention_heads": 1, "type_vocab_size": 3},
+        {"hidden_act": "gelu_new", "layer_norm_eps": 0.1, "num_hidden_layers": 1},
+        {"hidden_act": "silu", "hidden_dropout_prob": 0.3},
+    ],
+    ids=lambda options: "-".join(map(str, options.values())) or "plain",
+)
+
+
+@BERTS
+def test_bert_guesses_the_same_words(wing, rng, tmp_path, options):
+    theirs = bert("BertForMaskedLM", **options)
+    ours = load(save(theirs, tmp_path), wing.name)
+    assert type(ours) is wing.lib.BERTForMaskedLM
+    assert ours.config.d_model == theirs.config.hidden_size
+    ids, named, given = pairs(rng)
+    assert_logits(logits(wing, ours, ids, **named), theirs(**given).logits)
+    expected = theirs(torch.from_numpy(ids)).logits
+    assert_logits(logits(wing, ours, ids), expected)
+
+
+@BERTS
+def test_bert_tells_the_same_classes(wing, rng, tmp_path, options):
+    theirs = bert("BertForSequenceClassification", num_labels=5, **options)
+    ours = load(save(theirs, tmp_path), wing.name)
+    assert type(ours) is wing.lib.BERTForClassification
+    assert ours.config.n_layers == theirs.config.num_hidden_layers
+    ids, named, given = pairs(rng)
+    assert_logits(logits(wing, ours, ids, **named), theirs(**given).logits)
+
+
+def test_two_classes_need_not_be_named(wing, rng, tmp_path):
+    theirs = bert("BertForSequenceClassification")
+    edit(save(theirs, tmp_path), id2label=..., label2id=...)
+    ids, named, given = pairs(rng)
+    ours = load(tmp_path, wing.name)
+    assert_logits(logits(wing, ours, ids, **named), theirs(**given).logits)
+
+
+def test_bert_without_a_head_gives_the_same_vectors(wing, rng, tmp_path):
+    theirs = bert("BertModel")
+    ours = load(save(theirs, tmp_path), wing.name)
+    assert type(ours) is wing.lib.BERT
+    ids, named, given = pairs(rng)
+    expected = theirs(**given)
+    hidden = ours(wing.array(ids), **{k: wing.array(a) for k, a in named.items()})
+    assert_logits(wing.numpy(hidden), expected.last_hidden_state)
+    assert_logits(wing.numpy(ours.pool(hidden)), expected.pooler_output)
+
+
+def test_bert_may_have_no_pooler(wing, rng, tmp_path):
+    config = bert("BertModel").config
+    theirs = transformers.BertModel(config, add_pooling_layer=False)
+    ours = load(save(randomize(theirs), tmp_path), wing.name)
+    assert ours.pooler is None
+    ids, named, given = pairs(rng)
+    assert_logits(logits(wing, ours, ids, **named), theirs(**given).last_hidden_state)
+    # A classifier stands on the pooler, so there it is missed.
+    edit(tmp_path, architectures=["BertForSequenceClassification"])
+    refuse(tmp_path, "Missing: bert.pooler.bias, bert.pooler.weight, head")
+
+
+def test_berts_first_files_are_read_too(wing, rng, tmp_path):
+    """Gamma and beta, positions' numbers, and what was trained beside the head."""
+    theirs = bert("BertForMaskedLM")
+    save(theirs, tmp_path)
+
+    def age(arrays):
+        arrays = {
+            name.replace("LayerNorm.weight", "LayerNorm.gamma").replace(
+                "LayerNorm.bias", "LayerNorm.beta"
+            ): a
+            for name, a in arrays.items()
+        }
+        square, pair = np.ones((12, 12), np.float32), np.ones((2, 12), np.float32)
+        return arrays | {
+            "bert.embeddings.position_ids": np.arange(MAX)[None],
+            "bert.pooler.dense.weight": square,
+            "bert.pooler.dense.bias": square[0],
+            "cls.seq_relationship.weight": pair,
+            "cls.seq_relationship.bias": pair[:, 0],
+            "cls.predictions.decoder.bias": arrays["cls.predictions.bias"].copy(),
+        }
+
+    rewrite(tmp_path, age)
+    edit(tmp_path, position_embedding_type="absolute", gradient_checkpointing=False)
+    ids, named, given = pairs(rng)
+    ours = load(tmp_path, wing.name)
+    assert_logits(logits(wing, ours, ids, **named), theirs(**given).logits)
+
+
+def test_fields_of_berts_first_files_are_known(tmp_path):
+    load(
+        edit(
+            save(bert("BertForMaskedLM"), tmp_path),
+            directionality="bidi",
+            pooler_fc_size=768,
+            pooler_num_attention_heads=12,
+            pooler_num_fc_layers=3,
+            pooler_size_per_head=128,
+            pooler_type="first_token_transform",
+            output_past=True,
+            finetuning_task="sentiment-analysis",
+        )
+    )
+
+
+def test_bert_in_16_bits_and_in_parts(wing, rng, tmp_path):
+    theirs = bert("BertForMaskedLM").to(torch.bfloat16)
+    save(theirs, tmp_path, max_shard_size="2KB")
+    assert not (tmp_path / "model.safetensors").exists()
+    ids, named, given = pairs(rng)
+    ours, theirs = load(tmp_path, wing.name), theirs.float()
+    assert_logits(logits(wing, ours, ids, **named), theirs(**given).logits)
+
+
+@pytest.mark.parametrize(
+    ("changes", "match"),
+    [
+        ({"position_embedding_type": "relative_key"}, "position_embedding_type="),
+        ({"is_decoder": True}, "is_decoder=True"),
+        ({"directionality": "left"}, "directionality='left'"),
+        ({"add_cross_attention": True}, "add_cross_attention=True"),
+        ({"tie_word_embeddings": False}, "tie_word_embeddings=False"),
+        ({"hidden_act": "quick_gelu"}, "hidden_act='quick_gelu'"),
+        ({"embedding_size": 5}, "embedding_size=5"),
+        ({"hidden_size": ...}, "must say what hidden_size is"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_a_bert_that_is_none_of_ours_is_refused(tmp_path, changes, match):
+    refuse(edit(save(bert("BertForMaskedLM"), tmp_path), **changes), match)
