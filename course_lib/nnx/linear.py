@@ -8,6 +8,10 @@ Glorot and Bengio 2010, eq. 16, proceedings.mlr.press/v9/glorot10a.
 
 from flax import nnx
 
+# Made once, because older layers keep the function they were started with: two models
+# whose layers keep one and the same function share one compiled program.
+_START = nnx.initializers.xavier_uniform()
+
 
 def linear(d_in: int, d_out: int, *, bias: bool = True, rngs: nnx.Rngs) -> nnx.Linear:
     """A linear layer that starts the same way in both wings.
@@ -25,7 +29,7 @@ def linear(d_in: int, d_out: int, *, bias: bool = True, rngs: nnx.Rngs) -> nnx.L
         d_in,
         d_out,
         use_bias=bias,
-        kernel_init=nnx.initializers.xavier_uniform(),
+        kernel_init=_START,
         bias_init=nnx.initializers.zeros,
         rngs=rngs,
     )

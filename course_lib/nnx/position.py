@@ -35,6 +35,8 @@ from course_lib.shapes import (
     check_span,
 )
 
+_START = nnx.initializers.normal(0.02)  # made once: see linear.py
+
 
 def sinusoidal(
     n_positions: int,
@@ -146,8 +148,7 @@ class Learned(nnx.Module):
     def __init__(self, max_len: int, d_model: int, *, rngs: nnx.Rngs):
         check_size("max_len", max_len)
         check_size("d_model", d_model)
-        start = nnx.initializers.normal(0.02)
-        self.table = nnx.Embed(max_len, d_model, embedding_init=start, rngs=rngs)
+        self.table = nnx.Embed(max_len, d_model, embedding_init=_START, rngs=rngs)
 
     def __call__(
         self,
@@ -222,9 +223,9 @@ class Learned2D(nnx.Module):
         check_size("height", height)
         check_size("width", width)
         check_even("d_model", d_model)
-        start, half = nnx.initializers.normal(0.02), d_model // 2
-        self.rows = nnx.Embed(height, half, embedding_init=start, rngs=rngs)
-        self.columns = nnx.Embed(width, half, embedding_init=start, rngs=rngs)
+        half = d_model // 2
+        self.rows = nnx.Embed(height, half, embedding_init=_START, rngs=rngs)
+        self.columns = nnx.Embed(width, half, embedding_init=_START, rngs=rngs)
 
     def __call__(self) -> Float[Array, "P D"]:
         """Describe every cell of the grid, row by row.
