@@ -117,6 +117,18 @@ class FeedForward(nnx.Module):
         return self.dropout(self.down_proj(hidden))
 
 
+class _LayerNorm(nnx.LayerNorm):
+    """The framework's layer norm in its fast form, kept exact far from 0.
+
+    Mean of squares minus squared mean is a quarter of a small training step faster than
+    the mean of squared differences, and loses digits where the mean is large. A layer
+    norm does not see a shift, so each vector first gives up its first entry.
+    """
+
+    def __call__(self, x: Array, *, mask: Array | None = None) -> Array:
+        return super().__call__(x - jax.lax.stop_gradient(x[..., :1]), mask=mask)
+
+
 def norm_layer(
     d_model: int, *, kind: str = "layer", eps: float = 1e-5, rngs: nnx.Rngs
 ) -> nnx.LayerNorm | nnx.RMSNorm:
@@ -139,8 +151,7 @@ def norm_layer(
     check_positive("eps", eps)
     if kind == "rms":
         return nnx.RMSNorm(d_model, epsilon=eps, rngs=rngs)
-    # The framework's fast variance, mean of x^2 minus mean squared, cancels digits.
-    return nnx.LayerNorm(d_model, epsilon=eps, use_fast_variance=False, rngs=rngs)
+    return _LayerNorm(d_model, epsilon=eps, use_fast_variance=True, rngs=rngs)
 
 
 class Block(nnx.Module):
