@@ -27,7 +27,7 @@ def main(wing_name, result, data, fsdp, tensor, checkpoint=None):
         import jax
 
         jax.config.update("jax_enable_x64", True)
-    from tiny import summed_loss, tiny_data, tiny_model
+    from tiny import summed_loss, tiny_data, tiny_gpt
     from wings import get_wing
 
     from course_lib.batches import Batches
@@ -35,7 +35,7 @@ def main(wing_name, result, data, fsdp, tensor, checkpoint=None):
 
     wing = get_wing(wing_name)
     rank, world = wing.lib.start(timeout=60)
-    model = tiny_model(wing)
+    model = tiny_gpt(wing)
     if rank > 0:  # a start of its own, which process 0's must replace
         weights = wing.lib.get_weights(model)
         wing.lib.set_weights(model, {name: w + 1 for name, w in weights.items()})

@@ -7,7 +7,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny import PAD, averaged_loss, summed_loss, tiny_data, tiny_model, tiny_weights
+from tiny import (
+    PAD,
+    averaged_loss,
+    summed_loss,
+    tiny_data,
+    tiny_gpt,
+    tiny_model,
+    tiny_weights,
+)
 from wings import assert_close
 
 from course_lib import schedules
@@ -282,6 +290,20 @@ def test_three_steps_agree_between_the_wings(both, config, loss):
     weights = both[0].lib.get_weights(torch)
     for name, w in both[1].lib.get_weights(nnx).items():
         assert_close(w, weights[name])
+
+
+def test_three_steps_of_a_whole_model_agree_between_the_wings(both):
+    ends, records = [], []
+    for wing in both:
+        model = tiny_gpt(wing)
+        batches = Batches(*tiny_data(), batch_size=12, seed=2)
+        config = TrainConfig(steps=3, learning_rate=0.02)
+        records.append(wing.lib.fit(model, batches, summed_loss(wing), config=config))
+        ends.append(wing.lib.get_weights(model))
+    assert_close(records[1].losses, records[0].losses)
+    assert_close(records[1].grad_norms, records[0].grad_norms)
+    for name in ends[0]:
+        assert_close(ends[1][name], ends[0][name])
 
 
 def test_a_run_learns_what_there_is_to_learn(wing):

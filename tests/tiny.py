@@ -68,6 +68,21 @@ def tiny_model(wing, dropout: float = 0.0, dtype: str = "float64"):
     return model
 
 
+def tiny_gpt(wing):
+    """A whole model of two blocks, its weights drawn by the same rule in both wings."""
+    from models import randomize
+
+    from course_lib.config import GPTConfig
+
+    # Without biases: a key's has the gradient 0 in theory, and in practice noise that
+    # Adam blows up to full steps.
+    config = GPTConfig(
+        vocab_size=VOCAB, max_len=T, d_model=D, n_layers=2, n_heads=H, d_ff=4 * H,
+        bias=False,
+    )  # fmt: skip
+    return randomize(wing, wing.make(wing.lib.GPT, config))[0]
+
+
 def tiny_data(n_rows: int = 36) -> tuple[np.ndarray, np.ndarray]:
     """Ids, and as targets the same ids shifted by one class, some of them padding."""
     draw = np.random.default_rng(5)

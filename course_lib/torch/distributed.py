@@ -108,7 +108,8 @@ def distribute(model: nn.Module, mesh: Any) -> nn.Module:
 
     Returns:
         The model to give to `fit`: wrapped by DDP where only "data" is larger than 1,
-        else the same object, its parameters sharded by FSDP2, block by block.
+        else the same object, its parameters sharded by FSDP2, block by block. DDP asks
+        that the loss use every parameter, and both that it call the model itself.
     """
     if mesh["fsdp"].size() == 1:
         group = mesh["data"].get_group()
