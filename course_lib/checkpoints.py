@@ -118,7 +118,8 @@ def load_run(path: str | Path) -> Checkpoint:
             f"{', '.join(absent) or 'nothing'}, not expected "
             f"{', '.join(extra) or 'nothing'}."
         )
-    config = TrainConfig(**about["config"])
+    betas = tuple(about["config"].pop("betas"))  # JSON knows only lists
+    config = TrainConfig(**about["config"], betas=betas)
     history = History(
         **{name: lists[name].tolist() for name in _HISTORY},
         eval_steps=about["eval_steps"],

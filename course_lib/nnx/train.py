@@ -143,7 +143,7 @@ def mean_loss(
 
 
 @partial(jax.jit, static_argnames=("graphdef", "loss"))
-def _measure(graphdef: Any, state: Any, batch: Batch, loss: Any) -> tuple[Any, Any]:
+def _measure(graphdef: Any, state: Any, batch: Any, loss: Any) -> tuple[Any, Any]:
     model = nnx.merge(graphdef, state)
     model.eval()
     return check_loss(loss(model, *batch), len(batch[0]))
@@ -165,12 +165,12 @@ class _Plan(NamedTuple):
 
 @partial(jax.jit, static_argnames="plan", donate_argnames="state")
 def _advance(
-    state: Any, stack: Batch, at: Array, n_steps: int, *, plan: _Plan
+    state: Any, stack: Any, at: Array, n_steps: Any, *, plan: _Plan
 ) -> tuple[Any, Array]:
     """Make several steps; returns the new state, and losses and gradients' lengths."""
     structure = jax.tree.structure(state)
 
-    def one(i: Array, carry: tuple[Any, Array]) -> tuple[Any, Array]:
+    def one(i: Any, carry: tuple[Any, Array]) -> tuple[Any, Array]:
         state, records = carry
         parts = tuple(array[i] for array in stack)
         state, record = _step(state, parts, at[i], plan)
@@ -184,11 +184,11 @@ def _advance(
     return jax.lax.fori_loop(0, n_steps, one, (state, records))
 
 
-def _step(state: Any, parts: Batch, rate: Array, plan: _Plan) -> tuple[Any, Array]:
+def _step(state: Any, parts: Any, rate: Array, plan: _Plan) -> tuple[Any, Array]:
     """One update; returns the new state, the loss and the gradient's length."""
     parameters, opt_state, rest = state
 
-    def part_loss(parameters: Any, rest: Any, part: Batch) -> tuple[Array, Any]:
+    def part_loss(parameters: Any, rest: Any, part: Any) -> tuple[Array, Any]:
         # Made anew here, variables may change here: dropout counts its draws.
         fresh = jax.tree.map(lambda a: a, (parameters, rest))
         model = nnx.merge(plan.graphdef, *fresh)
@@ -198,7 +198,7 @@ def _step(state: Any, parts: Batch, rate: Array, plan: _Plan) -> tuple[Any, Arra
         total, count = check_loss(plan.loss(model, *part), 1)
         return total, (jnp.asarray(count), nnx.state(model, nnx.Not(nnx.Param)))
 
-    def add(carry: Any, part: Batch) -> tuple[Any, None]:
+    def add(carry: Any, part: Any) -> tuple[Any, None]:
         sums, rest = carry
         (total, (count, rest)), grads = jax.value_and_grad(part_loss, has_aux=True)(
             parameters, rest, part
