@@ -61,7 +61,7 @@ unit: $(INSTALLED) ## Unit tests (part of test)
 
 # Only the wings carry shape annotations: what tests the rooms beside them is left out.
 BESIDE := tests/book tests/data $(addprefix tests/test_,$(addsuffix .py,tokenizer \
-	package search check plot households relations isolation distributed))
+	package config search check plot households relations isolation distributed))
 
 shapes: $(INSTALLED) ## The wings again, every shape annotation enforced (part of test)
 	$(BIN)/python -m pytest -n $(JOBS) tests $(addprefix --ignore ,$(BESIDE)) \

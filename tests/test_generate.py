@@ -37,7 +37,7 @@ def by_hand(wing, model, prompt, n):
 
 def test_temperature_zero_is_greedy_search(wing, models):
     model = models(wing)
-    found = wing.lib.generate(model, PROMPTS, max_new_tokens=7, temperature=0)
+    found = wing.lib.generate(model, PROMPTS, max_new_tokens=7, temperature=0.0)
     assert found == [by_hand(wing, model, prompt, 7) for prompt in PROMPTS]
 
 
@@ -89,7 +89,7 @@ def test_a_seed_is_a_text_and_another_seed_another(wing, models):
 def test_top_k_of_one_is_greedy(wing, models):
     model = models(wing)
     assert wing.lib.generate(model, PROMPTS, max_new_tokens=7, top_k=1) == (
-        wing.lib.generate(model, PROMPTS, max_new_tokens=7, temperature=0)
+        wing.lib.generate(model, PROMPTS, max_new_tokens=7, temperature=0.0)
     )
 
 
@@ -138,7 +138,7 @@ def test_beams_of_full_width_find_the_most_probable_text(wing):
     np.testing.assert_allclose(
         [h.log_prob for h in [best, *rest]], sorted(log_probs.values())[::-1], atol=1e-9
     )
-    greedy = wing.lib.generate(model, [[0]], max_new_tokens=3, temperature=0)[0]
+    greedy = wing.lib.generate(model, [[0]], max_new_tokens=3, temperature=0.0)[0]
     assert best.log_prob >= log_probs[tuple(greedy)] - 1e-9
 
 
@@ -173,7 +173,7 @@ def test_nnx_compiles_once_for_any_prompt_and_any_setting(models):
         ([3], {}),
         ([1] * 7, {"seed": 3}),
         ([4, 5], {"temperature": 0.5, "top_k": 3, "top_p": 0.5}),
-        ([4, 5], {"temperature": 0, "stop_token": 2, "max_new_tokens": 6}),
+        ([4, 5], {"temperature": 0.0, "stop_token": 2, "max_new_tokens": 6}),
     ):
         wing.lib.generate(model, [prompt], **({"max_new_tokens": 9} | settings))
     assert module._write._cache_size() == before

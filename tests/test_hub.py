@@ -66,7 +66,7 @@ def test_gpt2_gives_the_same_logits_and_text(wing, rng, tmp_path, options):
         )[0, len(p) :].tolist()
         for p in prompts
     ]
-    text = wing.lib.generate(ours, prompts, max_new_tokens=5, temperature=0)
+    text = wing.lib.generate(ours, prompts, max_new_tokens=5, temperature=0.0)
     assert text == expected
     assert len(set(text[0] + text[1])) > 1
 

@@ -96,7 +96,7 @@ def plan(fields: Fields, architecture: str, names: set[str]) -> Plan:
             config=config,
             prefix="bert.",
             table=within(_BODY, "bert") | _MASKED,
-            unused=_NUMBERS | _POOLER.keys() | {"cls.seq_relationship"},
+            unused=frozenset(_NUMBERS | _POOLER.keys() | {"cls.seq_relationship"}),
             prepare=_rename_norms,
         )
     return Plan(
