@@ -159,7 +159,7 @@ def _choose(
     return lax.cond(temperature > 0, draw, lambda: greedy(logits))
 
 
-def _frozen(model: GPT):
+def _frozen(model: nnx.Module):
     """The model in evaluation mode, split into what is compiled and what is given."""
     copy = nnx.merge(*nnx.split(model))
     copy.eval()

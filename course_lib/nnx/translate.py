@@ -15,6 +15,7 @@ from flax import nnx
 from jax import Array, lax
 from jaxtyping import Bool, Int
 
+from course_lib.nnx.generate import _frozen
 from course_lib.nnx.recurrent import RecurrentSeq2Seq
 from course_lib.nnx.seq2seq import Seq2Seq
 from course_lib.prompts import check_translation, cut
@@ -83,13 +84,6 @@ def _write(
 
     done = jnp.zeros(source.shape[0], bool)
     return lax.while_loop(going_on, write, (1, ids, done))[1]
-
-
-def _frozen(model: Seq2Seq | RecurrentSeq2Seq):
-    """The model in evaluation mode, split into what is compiled and what is given."""
-    copy = nnx.merge(*nnx.split(model))
-    copy.eval()
-    return nnx.split(copy)
 
 
 @partial(jax.jit, static_argnames=("graph",))
