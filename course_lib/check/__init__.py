@@ -11,13 +11,15 @@ An exercise is a few cases, the oracle's answer, and the slips worth naming, eac
 the same equation with one mistake in it. They stand in this package, one file a topic.
 """
 
-from course_lib.check import attention, kernels, multihead
+from course_lib.check import attention, kernels, masks, multihead, tokens
 from course_lib.check.marking import Exercise, Report, mark
 
 EXERCISES: dict[str, Exercise] = {
     **attention.EXERCISES,
     **kernels.EXERCISES,
+    **masks.EXERCISES,
     **multihead.EXERCISES,
+    **tokens.EXERCISES,
 }
 
 
