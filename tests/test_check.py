@@ -66,6 +66,13 @@ def test_the_librarys_own_pieces_pass(wing):
         wing=wing.name,
     )
     assert check(lib.MultiHeadAttention, "multihead", wing=wing.name)
+    assert check(lib.causal, "causal", wing=wing.name)
+
+    def masked_softmax(scores, mask):
+        rule = np.where(to_numpy(mask), 0, -np.inf).astype(np.float32)
+        return lib.softmax(scores + wing.array(rule))
+
+    assert check(masked_softmax, "masked_softmax", wing=wing.name)
 
 
 def test_an_answer_that_breaks_is_reported_not_raised(wing):
