@@ -135,3 +135,14 @@ def test_every_slip_can_be_made_in_every_case(name):
         for slip in exercise.slips.values():
             with np.errstate(all="ignore"):
                 assert np.asarray(slip(*case)).size > 0
+
+
+def test_the_librarys_lstm_passes(wing):
+    def lstm(x, w, u, b):
+        layer = wing.make(wing.lib.LSTM, x.shape[1], u.shape[1])
+        names = ("x_proj.weight", "h_proj.weight", "x_proj.bias")
+        numbers = (wing.numpy(part) for part in (w, u, b))
+        wing.lib.set_weights(layer, dict(zip(names, numbers, strict=True)))
+        return layer(x)[0]
+
+    assert check(lstm, "lstm", wing=wing.name)
