@@ -11,7 +11,15 @@ An exercise is a few cases, the oracle's answer, and the slips worth naming, eac
 the same equation with one mistake in it. They stand in this package, one file a topic.
 """
 
-from course_lib.check import attention, kernels, masks, multihead, recurrent, tokens
+from course_lib.check import (
+    attention,
+    kernels,
+    masks,
+    multihead,
+    peers,
+    recurrent,
+    tokens,
+)
 from course_lib.check.marking import Exercise, Report, mark
 
 EXERCISES: dict[str, Exercise] = {
@@ -19,6 +27,7 @@ EXERCISES: dict[str, Exercise] = {
     **kernels.EXERCISES,
     **masks.EXERCISES,
     **multihead.EXERCISES,
+    **peers.EXERCISES,
     **recurrent.EXERCISES,
     **tokens.EXERCISES,
 }

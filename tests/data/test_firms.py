@@ -155,6 +155,35 @@ def test_quarters_are_cut_from_every_array():
     assert test.noise == e.noise
 
 
+def test_numbering_firms_by_size_changes_nothing_else():
+    e = data.economy(seed=41, n_quarters=Q, n_firms=N, second_order=1.5)
+    by_size = e.largest_first
+    assert (np.diff(by_size.size, axis=1) <= 0).all()
+    assert (np.sort(e.size, axis=1) == np.sort(by_size.size, axis=1)).all()
+    # What holds of the firms holds under any numbering of them.
+    again = data.firms.true_relevance(by_size.size, by_size.rd, by_size.sector)
+    np.testing.assert_allclose(by_size.relevance, again)
+    assert by_size.ceiling() == pytest.approx(e.ceiling())
+    np.testing.assert_allclose(
+        by_size.next_return - by_size.oracle,
+        np.take_along_axis(e.next_return - e.oracle, np.argsort(-e.size, axis=1), 1),
+        atol=1e-12,
+    )
+
+
+def test_the_network_needs_one_matrix_only():
+    """With q = k the same weights come out: the rows' softmax makes the direction."""
+    e = data.economy(seed=43, n_quarters=Q, n_firms=N)
+    size = np.sqrt(0.5) * (e.size[..., None] + 0.8 / 0.5)
+    sectors = np.sqrt(2) * e.inputs[..., len(data.firms.FEATURES) :]
+    q = np.concatenate([sectors, size, np.sqrt(0.5) * e.rd[..., None]], -1)
+    scores = q @ q.mT
+    scores[:, np.eye(N, dtype=bool)] = -np.inf
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    weights /= weights.sum(-1, keepdims=True)
+    np.testing.assert_allclose(weights, e.relevance, rtol=1e-8)
+
+
 def test_the_same_firms_keep_their_network():
     e = data.economy(seed=37, n_quarters=Q, n_firms=N, same_firms=True)
     assert (e.relevance == e.relevance[:1]).all()
