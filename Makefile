@@ -82,8 +82,9 @@ site: $(INSTALLED) ## Build the book with warnings as errors, test the pages (pa
 notebooks: $(INSTALLED) ## Execute the chapters whose code changed
 	$(BIN)/python book/_ext/notebooks.py
 
+# All cores: with one thread in PyTorch only, JAX would run against a bound opponent.
 bench: $(INSTALLED) ## Compare our speed with what a reader would pick instead
-	$(BIN)/python -m benchmarks
+	env -u OMP_NUM_THREADS $(BIN)/python -m benchmarks
 
 coverage: $(INSTALLED) ## Which lines of the package the unit tests reach
 	$(BIN)/python -m pytest -n $(JOBS) tests --ignore tests/book \

@@ -90,6 +90,7 @@ def test_the_model_is_ours_in_evaluation_and_has_its_config(wing, saved_gpt2):
         vocab_size=V,
         max_len=MAX,
         d_model=12,
+        activation="gelu_tanh",
         n_layers=2,
         n_heads=3,
         d_ff=48,
