@@ -67,6 +67,12 @@ def test_the_librarys_own_pieces_pass(wing):
     )
     assert check(lib.MultiHeadAttention, "multihead", wing=wing.name)
     assert check(lib.causal, "causal", wing=wing.name)
+    assert check(lib.sinusoidal, "sinusoidal", wing=wing.name)
+    assert check(
+        lambda x, offset=0: lib.Rotary(x.shape[-1])(x, offset),
+        "rotary",
+        wing=wing.name,
+    )
 
     def masked_softmax(scores, mask):
         rule = np.where(to_numpy(mask), 0, -np.inf).astype(np.float32)

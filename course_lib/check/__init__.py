@@ -13,10 +13,12 @@ the same equation with one mistake in it. They stand in this package, one file a
 
 from course_lib.check import (
     attention,
+    block,
     kernels,
     masks,
     multihead,
     peers,
+    position,
     recurrent,
     tokens,
 )
@@ -24,10 +26,12 @@ from course_lib.check.marking import Exercise, Report, mark
 
 EXERCISES: dict[str, Exercise] = {
     **attention.EXERCISES,
+    **block.EXERCISES,
     **kernels.EXERCISES,
     **masks.EXERCISES,
     **multihead.EXERCISES,
     **peers.EXERCISES,
+    **position.EXERCISES,
     **recurrent.EXERCISES,
     **tokens.EXERCISES,
 }
