@@ -66,6 +66,11 @@ def test_the_librarys_own_pieces_pass(wing):
         wing=wing.name,
     )
     assert check(lib.MultiHeadAttention, "multihead", wing=wing.name)
+    assert check(
+        lambda d, h, f, **rngs: lib.Block(d, h, f, **rngs),
+        "pre_norm_block",
+        wing=wing.name,
+    )
     assert check(lib.causal, "causal", wing=wing.name)
     assert check(lib.sinusoidal, "sinusoidal", wing=wing.name)
     assert check(
