@@ -1,0 +1,192 @@
+"""The pictures of the chapter on the block that are not drawn by its own cells.
+
+    python book/figures/block.py   # block-flow.svg, block-norms.svg
+
+The first shows what flows where in a block, post-norm and pre-norm side by side: the
+stream runs up in the middle, the parts stand beside it. The second shows which numbers
+of a batch one mean is taken over in four norms; `averaged` says it as a rule, and a
+test holds the frameworks' own layers to the rule. Letters are outlines.
+"""
+
+from pathlib import Path
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
+
+from course_lib import plot
+
+HERE = Path(__file__).parent
+INK, GRAY = plot.COLORS["black"], plot.COLORS["gray"]
+PARTS = {
+    "attention": plot.COLORS["sky"],
+    "feed-forward": plot.COLORS["orange"],
+    "norm": plot.COLORS["purple"],
+}
+B, T, D, GROUPS = 3, 4, 6, 2
+NORMS = ("BatchNorm", "LayerNorm", "GroupNorm", "RMSNorm")
+
+
+def averaged(norm: str, b: int, t: int, d: int) -> np.ndarray:
+    """Which numbers of a batch the norm of entry (b, t, d) is computed from.
+
+    Args:
+        norm: One of NORMS.
+        b: Sequence.
+        t: Position.
+        d: Feature.
+
+    Returns:
+        True where an entry takes part, `B T D`.
+    """
+    sequence, position, feature = np.ogrid[:B, :T, :D]
+    own = (sequence == b) & (position == t)
+    if norm == "BatchNorm":
+        return np.broadcast_to(feature == d, (B, T, D))
+    if norm == "GroupNorm":
+        width = D // GROUPS
+        return own & (feature // width == d // width)
+    return own & (feature >= 0)
+
+
+def _box(ax: Axes, x: float, y: float, name: str, color: str, width: float = 3.0):
+    ax.add_patch(
+        FancyBboxPatch(
+            (x - width / 2, y - 0.42),
+            width,
+            0.84,
+            boxstyle="round,pad=0.02,rounding_size=0.18",
+            fc=mpl.colors.to_rgba(color, 0.28),
+            ec=color,
+            lw=1.6,
+        )
+    )
+    ax.text(x, y, name, ha="center", va="center", color=INK, fontsize=13)
+
+
+def _line(ax: Axes, *points: tuple[float, float], color: str = INK, lw: float = 1.6):
+    """A line through the points, with a head at its end."""
+    xs, ys = zip(*points[:-1], strict=True)
+    ax.plot(xs, ys, color=color, lw=lw, solid_joinstyle="round", zorder=1)
+    ax.add_patch(
+        FancyArrowPatch(
+            points[-2],
+            points[-1],
+            arrowstyle="-|>",
+            mutation_scale=11,
+            color=color,
+            lw=lw,
+            shrinkA=0,
+            shrinkB=0,
+            zorder=1,
+        )
+    )
+
+
+def _plus(ax: Axes, x: float, y: float):
+    ax.plot(x, y, "o", ms=17, mfc="white", mec=INK, mew=1.6, zorder=3)
+    ax.text(x, y - 0.02, "+", ha="center", va="center", fontsize=15, zorder=4)
+
+
+def _column(ax: Axes, x: float, form: str):
+    """One block, drawn upward: the stream at x, the parts to its right."""
+    side, stream, lw = x + 2.9, plot.COLORS["green"], 4.0
+    ax.text(x + 1.3, 11.35, form, ha="center", fontsize=15, color=INK)
+    y = 0.0
+    ax.text(x, y - 0.45, "$x$", ha="center", va="center", fontsize=14)
+    for part in ("attention", "feed-forward"):
+        height = 4.9
+        plus = y + (4.1 if form == "pre-norm" else 3.0)
+        ax.plot([x, x], [y, plus - 0.33], color=stream, lw=lw, zorder=0)
+        if form == "pre-norm":
+            _line(ax, (x, y + 0.5), (side, y + 0.5), (side, y + 1.02))
+            _box(ax, side, y + 1.45, "norm", PARTS["norm"])
+            _line(ax, (side, y + 1.9), (side, y + 2.37))
+            _box(ax, side, y + 2.8, part, PARTS[part])
+            _line(ax, (side, y + 3.25), (side, plus), (x + 0.36, plus))
+            ax.plot([x, x], [plus + 0.33, y + height], color=stream, lw=lw, zorder=0)
+        else:
+            _line(ax, (x, y + 0.5), (side, y + 0.5), (side, y + 1.12))
+            _box(ax, side, y + 1.55, part, PARTS[part])
+            _line(ax, (side, y + 2.0), (side, plus), (x + 0.36, plus))
+            ax.plot([x, x], [plus + 0.33, y + 3.63], color=stream, lw=lw, zorder=0)
+            _box(ax, x, y + 4.05, "norm", PARTS["norm"], width=2.2)
+            ax.plot([x, x], [y + 4.48, y + height], color=stream, lw=lw, zorder=0)
+        _plus(ax, x, plus)
+        y += height
+    _line(ax, (x, y - 0.1), (x, y + 0.75), color=stream, lw=lw)
+
+
+def flow() -> Figure:
+    """One block in both forms."""
+    figure, ax = plt.subplots(figsize=(7, 7.0))
+    _column(ax, 1.6, "post-norm")
+    _column(ax, 9.0, "pre-norm")
+    ax.set(xlim=(-0.2, 13.6), ylim=(-0.9, 11.9), aspect="equal")
+    ax.set_axis_off()
+    return figure
+
+
+def _batch(ax: Axes, chosen: np.ndarray, left: float, top: float):
+    """Three sequences as sheets of positions by features, the chosen cells filled."""
+    for b in range(B):
+        x, y = left + b * (D + 0.9), top
+        for t, d in np.ndindex(T, D):
+            ax.add_patch(
+                Rectangle(
+                    (x + d, y - t - 1),
+                    1,
+                    1,
+                    fc=PARTS["norm"] if chosen[b, t, d] else "#F1F1F1",
+                    ec="white",
+                    lw=1.2,
+                )
+            )
+
+
+def norms() -> Figure:
+    """What one mean is taken over, for the entry with a frame."""
+    figure, ax = plt.subplots(figsize=(7, 6.6))
+    entry = (1, 1, 1)
+    notes = {
+        "BatchNorm": "one feature, over all sequences and positions",
+        "LayerNorm": "one position, over all of its features",
+        "GroupNorm": "one position, over a group of its features",
+        "RMSNorm": "as LayerNorm, but only the mean square: nothing is centered",
+    }
+    for row, name in enumerate(NORMS):
+        top = -row * (T + 2.5)
+        ax.text(0, top + 0.45, name, fontsize=14, color=INK, weight="bold")
+        ax.text(6.3, top + 0.47, notes[name], fontsize=12, color=GRAY)
+        _batch(ax, averaged(name, *entry), 0, top)
+        b, t, d = entry
+        ax.add_patch(
+            Rectangle((b * (D + 0.9) + d, top - t - 1), 1, 1, fc="none", ec=INK, lw=2.2)
+        )
+    bottom = -3 * (T + 2.5) - T
+    for b in range(B):
+        ax.text(
+            b * (D + 0.9) + D / 2,
+            bottom - 0.75,
+            f"sequence {b + 1}",
+            ha="center",
+            va="center",
+            color=GRAY,
+            fontsize=12,
+        )
+    ax.text(
+        -0.4, -T / 2, "positions", rotation=90, ha="center", va="center", color=GRAY
+    )
+    ax.set(xlim=(-1.0, B * (D + 0.9) + 1.6), ylim=(bottom - 1.3, 1.6), aspect="equal")
+    ax.set_axis_off()
+    return figure
+
+
+if __name__ == "__main__":
+    plot.use_style()
+    mpl.rcParams["svg.hashsalt"] = "block"
+    for name, draw in {"flow": flow, "norms": norms}.items():
+        draw().savefig(HERE / f"block-{name}.svg", metadata={"Date": None})
