@@ -1,0 +1,40 @@
+"""The drawn picture of paths: its marked ways are the shortest there are."""
+
+import importlib.util
+import itertools
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import pytest
+
+ROOT = Path(__file__).parents[2]
+_spec = importlib.util.spec_from_file_location(
+    "before_figures", ROOT / "book/figures/before.py"
+)
+before = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(before)
+
+
+@pytest.mark.parametrize(
+    ("network", "steps"),
+    [("recurrent", before.N), ("dilated", 3), ("bahdanau", 2), ("self_attention", 1)],
+)
+def test_the_marked_way_has_the_length_that_the_text_says(network, steps):
+    reads = getattr(before, network)()
+    way = before.shortest(reads, max(reads))
+    assert len(way) - 1 == steps
+    assert way[0] == (0.0, 0)
+    assert way[-1][1] == before.N - 1
+    for below, node in itertools.pairwise(way):
+        assert below in reads[node]
+
+
+@pytest.mark.parametrize("name", ["paths", "lstm"])
+def test_the_committed_picture_says_what_the_code_draws(name):
+    figure = getattr(before, name)()
+    written = {text.get_text() for ax in figure.axes for text in ax.texts}
+    plt.close(figure)
+    committed = (ROOT / f"book/figures/before-{name}.svg").read_text()
+    for words in written:
+        if words.strip():
+            assert f"<!-- {words} -->" in committed, words
