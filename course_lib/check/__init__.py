@@ -20,6 +20,7 @@ from course_lib.check import (
     peers,
     position,
     recurrent,
+    sampling,
     tokens,
 )
 from course_lib.check.marking import Exercise, Report, mark
@@ -33,6 +34,7 @@ EXERCISES: dict[str, Exercise] = {
     **peers.EXERCISES,
     **position.EXERCISES,
     **recurrent.EXERCISES,
+    **sampling.EXERCISES,
     **tokens.EXERCISES,
 }
 
