@@ -1,0 +1,49 @@
+"""The drawing of the causal mask's rows: what its code draws is what the page shows."""
+
+import importlib.util
+from pathlib import Path
+
+import matplotlib as mpl
+import pytest
+
+from course_lib import plot
+
+FIGURES = Path(__file__).parents[2] / "book" / "figures"
+
+
+@pytest.fixture
+def masking():
+    spec = importlib.util.spec_from_file_location("masking", FIGURES / "masking.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    with mpl.rc_context():
+        plot.use_style()
+        mpl.rcParams["svg.hashsalt"] = "masking"
+        yield module
+
+
+def test_a_row_reads_its_own_word_and_those_before_and_says_the_next(masking):
+    (ax,) = masking.rows().axes
+    words = masking.TEXT.split()
+    by_row = {}
+    for text in ax.texts:
+        if text.get_text() in words:
+            by_row.setdefault(round(text.get_position()[1], 6), []).append(
+                (text.get_position()[0], text.get_text())
+            )
+    rows = [[word for _, word in sorted(by_row[y])] for y in sorted(by_row)[::-1]]
+    assert rows == [words[: i + 2] for i in range(len(words) - 1)]
+
+
+def test_the_committed_picture_holds_what_the_code_draws(masking, tmp_path):
+    masking.rows().savefig(tmp_path / "rows.svg", metadata={"Date": None})
+    drawn, kept = (
+        (folder / name).read_text()
+        for folder, name in ((tmp_path, "rows.svg"), (FIGURES, "masking-rows.svg"))
+    )
+    comments = [
+        [line.strip() for line in svg.splitlines() if line.strip().startswith("<!--")]
+        for svg in (drawn, kept)
+    ]
+    assert comments[0] == comments[1]  # matplotlib notes every text it draws
+    assert "<!-- grows -->" in comments[0]
