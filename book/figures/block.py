@@ -149,13 +149,13 @@ def _batch(ax: Axes, chosen: np.ndarray, left: float, top: float):
 
 def norms() -> Figure:
     """What one mean is taken over, for the entry with a frame."""
-    figure, ax = plt.subplots(figsize=(7, 6.6))
+    figure, ax = plt.subplots(figsize=(7, 8.6))
     entry = (1, 1, 1)
     notes = {
         "BatchNorm": "one feature, over all sequences and positions",
         "LayerNorm": "one position, over all of its features",
         "GroupNorm": "one position, over a group of its features",
-        "RMSNorm": "as LayerNorm, but only the mean square: nothing is centered",
+        "RMSNorm": "as LayerNorm, and nothing is centered",
     }
     for row, name in enumerate(NORMS):
         top = -row * (T + 2.5)
@@ -180,7 +180,7 @@ def norms() -> Figure:
     ax.text(
         -0.4, -T / 2, "positions", rotation=90, ha="center", va="center", color=GRAY
     )
-    ax.set(xlim=(-1.0, B * (D + 0.9) + 1.6), ylim=(bottom - 1.3, 1.6), aspect="equal")
+    ax.set(xlim=(-1.0, B * (D + 0.9) - 0.7), ylim=(bottom - 1.3, 1.6), aspect="equal")
     ax.set_axis_off()
     return figure
 

@@ -1,0 +1,74 @@
+"""The picture of the norms, held to the norms: what it colors is what counts."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+HERE = Path(__file__).resolve().parents[2] / "book" / "figures"
+
+
+@pytest.fixture(scope="module")
+def block():
+    spec = importlib.util.spec_from_file_location("block_figures", HERE / "block.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def torch():
+    return pytest.importorskip("torch")
+
+
+def _layers(torch, d, groups):
+    nn = torch.nn
+    return {
+        "BatchNorm": lambda a: nn.BatchNorm1d(d, eps=1e-5).to(a.dtype)(a.mT).mT,
+        "LayerNorm": nn.LayerNorm(d, eps=1e-5, dtype=torch.float64),
+        "GroupNorm": lambda a: nn.GroupNorm(groups, d, eps=1e-5, dtype=a.dtype)(
+            a.flatten(0, 1)
+        ).view_as(a),
+        "RMSNorm": nn.RMSNorm(d, eps=1e-5, dtype=torch.float64),
+    }
+
+
+@pytest.mark.parametrize("entry", [(1, 1, 1), (0, 3, 5)])
+@pytest.mark.parametrize("name", ["BatchNorm", "LayerNorm", "GroupNorm", "RMSNorm"])
+def test_the_colored_entries_are_those_that_count(block, torch, name, entry):
+    """The derivative of one output is other than 0 exactly where the picture says."""
+    rng = np.random.default_rng(0)
+    shape = (block.B, block.T, block.D)
+    x = torch.tensor(rng.standard_normal(shape), requires_grad=True)
+    layer = _layers(torch, block.D, block.GROUPS)[name]
+    layer(x)[entry].backward()
+    np.testing.assert_array_equal(
+        x.grad.abs().numpy() > 1e-9, block.averaged(name, *entry)
+    )
+
+
+def test_every_norm_of_the_picture_is_tested(block):
+    assert set(block.NORMS) == {"BatchNorm", "LayerNorm", "GroupNorm", "RMSNorm"}
+
+
+@pytest.mark.parametrize("name", ["flow", "norms"])
+def test_the_committed_picture_is_the_one_the_code_draws(block, name, tmp_path):
+    """The same shapes in the same places; the outlines of letters may differ."""
+    import matplotlib as mpl
+
+    from course_lib import plot
+
+    def paths(svg):
+        return [line for line in svg.splitlines() if "clip-path" in line]
+
+    with mpl.rc_context():
+        plot.use_style()
+        mpl.rcParams["svg.hashsalt"] = "block"
+        figure = getattr(block, name)()
+        figure.savefig(tmp_path / "new.svg", metadata={"Date": None})
+    new = (tmp_path / "new.svg").read_text("utf-8")
+    assert paths(new) == paths((HERE / f"block-{name}.svg").read_text("utf-8"))
+    assert len(new) > 10_000
