@@ -22,12 +22,15 @@ INK, GRAY = plot.COLORS["black"], plot.COLORS["gray"]
 PURPLE = "#6A51A3"  # of the maps for weights
 SEARCH, PROFILE, INFORM = (plot.COLORS[c] for c in ("vermillion", "blue", "green"))
 NAMES = ("giant", "large", "middling", "small", "startup")
+SECTORS = ("tech", "oil", "tech", "oil", "tech")
+SIZES = np.array([3.0, 1.2, 0.2, -0.5, -0.8])
 
 
 def weights() -> np.ndarray:
-    """Where the smallest of five firms looks, the firms ordered by size."""
-    firms = data.economy(seed=0, n_quarters=1, n_firms=5, n_sectors=1).largest_first
-    return firms.relevance[0, -1]
+    """Where the startup looks, by the economy's law, all with the same research."""
+    sector = np.array([SECTORS.index(name) for name in SECTORS])
+    law = data.firms.true_relevance(SIZES[None], np.zeros((1, 5)), sector[None])
+    return law[0, -1]
 
 
 def _box(ax: Axes, x: float, y: float, w: float, h: float, text: str, color: str):
@@ -68,16 +71,16 @@ def search() -> Figure:
     ax.text(9.65, 7.55, "quarter $t+1$", color=GRAY, fontsize=12)
     ax.plot([9.45, 9.45], [-0.4, 7.9], "--", color=GRAY, lw=1.5)
 
-    _box(ax, 0.2, 3.6, 1.5, 0.9, "startup\n$x_i$", INK)
+    _box(ax, 0.2, 3.6, 1.5, 0.9, "startup\ntech, $x_i$", INK)
     _arrow(ax, (1.7, 3.6), (2.35, 3.6))
     _box(ax, 2.35, 3.6, 1.15, 0.75, "$x_i W_Q$", SEARCH)
     ax.text(2.92, 2.95, "search", color=SEARCH, ha="center", fontsize=12)
 
     heights = np.linspace(6.7, 0.5, len(NAMES))
-    for y, name, a in zip(heights, NAMES, alpha, strict=True):
+    for y, name, sector, a in zip(heights, NAMES, SECTORS, alpha, strict=True):
         itself = name == "startup"
         tint = GRAY if itself else INK
-        _box(ax, 7.55, y, 1.55, 0.9, f"{name}\n$x_j$", tint)
+        _box(ax, 7.55, y, 1.55, 0.9, f"{name}\n{sector}, $x_j$", tint)
         _arrow(ax, (7.55, y + 0.2), (6.95, y + 0.2), tint)
         _arrow(ax, (7.55, y - 0.2), (6.95, y - 0.2), tint)
         _box(ax, 5.75, y + 0.27, 1.2, 0.46, "$x_j W_K$", GRAY if itself else PROFILE)
