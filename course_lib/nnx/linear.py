@@ -6,11 +6,14 @@ weights uniform on ±sqrt(6 / (d_in + d_out)), biases 0.
 Glorot and Bengio 2010, eq. 16, proceedings.mlr.press/v9/glorot10a.
 """
 
+from functools import cache
+
 from flax import nnx
 
 # Made once, because older layers keep the function they were started with: two models
 # whose layers keep one and the same function share one compiled program.
-_START = nnx.initializers.xavier_uniform()
+_XAVIER = nnx.initializers.xavier_uniform()
+_normal = cache(nnx.initializers.normal)
 
 
 def linear(d_in: int, d_out: int, *, bias: bool = True, rngs: nnx.Rngs) -> nnx.Linear:
@@ -29,7 +32,7 @@ def linear(d_in: int, d_out: int, *, bias: bool = True, rngs: nnx.Rngs) -> nnx.L
         d_in,
         d_out,
         use_bias=bias,
-        kernel_init=_START,
+        kernel_init=_XAVIER,
         bias_init=nnx.initializers.zeros,
         rngs=rngs,
     )

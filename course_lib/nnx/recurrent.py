@@ -25,7 +25,7 @@ from jax import Array, lax
 from jaxtyping import Bool, Float, Int
 
 from course_lib.nnx.attention import AdditiveAttention, additive_attention
-from course_lib.nnx.linear import linear
+from course_lib.nnx.linear import _XAVIER, _normal, linear
 from course_lib.shapes import (
     check_even,
     check_ids,
@@ -203,7 +203,7 @@ class DilatedCNN(nnx.Module):
                     (kernel_size,),
                     kernel_dilation=(2**layer,),
                     padding="CAUSAL",
-                    kernel_init=nnx.initializers.xavier_uniform(),
+                    kernel_init=_XAVIER,
                     bias_init=nnx.initializers.zeros,
                     rngs=rngs,
                 )
@@ -264,7 +264,7 @@ class RecurrentSeq2Seq(nnx.Module):
         check_size("target_vocab_size", target_vocab_size)
         check_even("d_model", d_model, "each reading direction gets half of it")
         check_rate("dropout", dropout)
-        normal = nnx.initializers.normal(d_model**-0.5)
+        normal = _normal(d_model**-0.5)
         self.source_embedding = nnx.Embed(
             source_vocab_size, d_model, embedding_init=normal, rngs=rngs
         )

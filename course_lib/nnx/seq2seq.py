@@ -24,7 +24,7 @@ from jaxtyping import Bool, Float, Int
 
 from course_lib.config import Seq2SeqConfig
 from course_lib.nnx.block import Block, norm_layer
-from course_lib.nnx.linear import linear
+from course_lib.nnx.linear import _normal, linear
 from course_lib.nnx.position import Rotary, added_positions, alibi_bias
 from course_lib.shapes import check_ids
 
@@ -57,7 +57,7 @@ class Seq2Seq(nnx.Module):
     def __init__(self, config: Seq2SeqConfig, *, rngs: nnx.Rngs):
         self.config = config
         d_model, std = config.d_model, config.d_model**-0.5
-        start = nnx.initializers.normal(std)
+        start = _normal(std)
         self.source_tokens = nnx.Embed(
             config.vocab_size, d_model, embedding_init=start, rngs=rngs
         )

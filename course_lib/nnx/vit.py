@@ -20,7 +20,7 @@ from jaxtyping import Float
 
 from course_lib.config import ViTConfig
 from course_lib.nnx.block import Block, norm_layer
-from course_lib.nnx.linear import linear
+from course_lib.nnx.linear import _normal, linear
 from course_lib.nnx.position import Learned, Learned2D
 from course_lib.shapes import check_images, check_tensors
 
@@ -42,7 +42,7 @@ class ViT(nnx.Module):
             (size, size),
             strides=size,
             padding="VALID",
-            kernel_init=nnx.initializers.normal((config.n_channels * size**2) ** -0.5),
+            kernel_init=_normal((config.n_channels * size**2) ** -0.5),
             bias_init=nnx.initializers.zeros,
             rngs=rngs,
         )
