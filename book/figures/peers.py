@@ -15,7 +15,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
-from course_lib import data, plot
+from course_lib import plot
+from course_lib.data.firms import true_relevance
 
 HERE = Path(__file__).parent
 INK, GRAY = plot.COLORS["black"], plot.COLORS["gray"]
@@ -29,7 +30,7 @@ SIZES = np.array([3.0, 1.2, 0.2, -0.5, -0.8])
 def weights() -> np.ndarray:
     """Where the startup looks, by the economy's law, all with the same research."""
     sector = np.array([SECTORS.index(name) for name in SECTORS])
-    law = data.firms.true_relevance(SIZES[None], np.zeros((1, 5)), sector[None])
+    law = true_relevance(SIZES[None], np.zeros((1, 5)), sector[None])
     return law[0, -1]
 
 
