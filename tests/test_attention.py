@@ -150,6 +150,17 @@ def test_nan_stays_with_the_query_that_holds_it(wing, rng):
     assert nan.sum() == DV
 
 
+def test_nan_in_a_value_reaches_every_query_through_any_mask(wing, rng):
+    q, k, v = draw(rng)
+    v[0, 0] = np.nan
+    mask = np.ones((q.shape[-2], k.shape[-2]), bool)
+    mask[:, 0] = False
+    output, _ = wing.lib.attention(*map(wing.array, (q, k, v)), mask=wing.array(mask))
+    nan = np.isnan(wing.numpy(output))
+    assert nan[0].all()
+    assert not nan[1:].any()
+
+
 def test_equals_the_framework(wing, rng):
     q, k, v = draw(rng, "float32", b=1)
     mask = rng.random((T, S)) < 0.7

@@ -60,8 +60,9 @@ def attention(
 
     Returns:
         The averages, and the weights that made them. Each row of weights sums to 1, or
-        is 0 everywhere where the mask lets the query attend to nothing. A NaN makes the
-        output of every query that may look at it NaN.
+        is 0 everywhere where the mask lets the query attend to nothing. A NaN in a
+        query makes its own output NaN; one in a value makes all of them NaN, also where
+        the mask forbids it, since 0 times NaN is NaN.
 
     Raises:
         ValueError: Shapes, kinds or dtypes do not fit; something is empty.
