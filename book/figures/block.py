@@ -112,9 +112,9 @@ def _column(ax: Axes, x: float, form: str):
             _line(ax, (x, y + 0.5), (side, y + 0.5), (side, y + 1.12))
             _box(ax, side, y + 1.55, part, PARTS[part])
             _line(ax, (side, y + 2.0), (side, plus), (x + 0.36, plus))
-            ax.plot([x, x], [plus + 0.33, y + 3.63], color=stream, lw=lw, zorder=0)
+            ax.plot([x, x], [plus + 0.33, y + 3.6], color=stream, lw=lw, zorder=0)
             _box(ax, x, y + 4.05, "norm", PARTS["norm"], width=2.2)
-            ax.plot([x, x], [y + 4.48, y + height], color=stream, lw=lw, zorder=0)
+            ax.plot([x, x], [y + 4.5, y + height], color=stream, lw=lw, zorder=0)
         _plus(ax, x, plus)
         y += height
     _line(ax, (x, y - 0.1), (x, y + 0.75), color=stream, lw=lw)
