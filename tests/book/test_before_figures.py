@@ -4,7 +4,6 @@ import importlib.util
 import itertools
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -27,14 +26,3 @@ def test_the_marked_way_has_the_length_that_the_text_says(network, steps):
     assert way[-1][1] == before.N - 1
     for below, node in itertools.pairwise(way):
         assert below in reads[node]
-
-
-@pytest.mark.parametrize("name", ["paths", "lstm"])
-def test_the_committed_picture_says_what_the_code_draws(name):
-    figure = getattr(before, name)()
-    written = {text.get_text() for ax in figure.axes for text in ax.texts}
-    plt.close(figure)
-    committed = (ROOT / f"book/figures/before-{name}.svg").read_text()
-    for words in written:
-        if words.strip():
-            assert f"<!-- {words} -->" in committed, words

@@ -33,17 +33,3 @@ def test_a_row_reads_its_own_word_and_those_before_and_says_the_next(masking):
             )
     rows = [[word for _, word in sorted(by_row[y])] for y in sorted(by_row)[::-1]]
     assert rows == [words[: i + 2] for i in range(len(words) - 1)]
-
-
-def test_the_committed_picture_holds_what_the_code_draws(masking, tmp_path):
-    masking.rows().savefig(tmp_path / "rows.svg", metadata={"Date": None})
-    drawn, kept = (
-        (folder / name).read_text()
-        for folder, name in ((tmp_path, "rows.svg"), (FIGURES, "masking-rows.svg"))
-    )
-    comments = [
-        [line.strip() for line in svg.splitlines() if line.strip().startswith("<!--")]
-        for svg in (drawn, kept)
-    ]
-    assert comments[0] == comments[1]  # matplotlib notes every text it draws
-    assert "<!-- grows -->" in comments[0]
