@@ -79,7 +79,7 @@ def tree() -> Figure:
         for j, (second, q) in enumerate(SECOND[first].items()):
             z = y + 1 - j
             color = paths.get((first, second), GRAY)
-            _branch(ax, (x1 + 1.8, y), (x2, z), q * 0.6, color)
+            _branch(ax, (x1 + 1.95, y), (x2, z), q * 0.6, color)
             mine = (first, second) in paths
             ax.text(
                 x2 + 0.12,
