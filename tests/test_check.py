@@ -84,6 +84,11 @@ def test_the_librarys_own_pieces_pass(wing):
         return lib.softmax(scores + wing.array(rule))
 
     assert check(masked_softmax, "masked_softmax", wing=wing.name)
+    assert check(
+        lambda z, ids: lib.cross_entropy(z[:, :-1], ids[:, 1:]),
+        "next_token_loss",
+        wing=wing.name,
+    )
     assert check(lib.sample, "draw", wing=wing.name)
     assert check(
         lambda z, p: lib.softmax(lib.keep_top_p(z, p)), "top_p", wing=wing.name
