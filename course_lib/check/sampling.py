@@ -125,7 +125,7 @@ def _count(passed: np.ndarray) -> np.ndarray:
 
 def _drawn(logits: np.ndarray, uniform: np.ndarray) -> np.ndarray:
     pairs = zip(logits, uniform, strict=True)
-    return np.array([float(oracle.sample(row, u)) for row, u in pairs])
+    return np.array([float(oracle.sample(row, float(u))) for row, u in pairs])
 
 
 DRAW = Exercise(
