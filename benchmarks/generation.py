@@ -73,6 +73,12 @@ def candidates(layers, heads, width, vocab, positions, n) -> dict[str, Callable]
     ours, nnx_ours = ct.GPT(config), cn.GPT(config, rngs=nnx.Rngs(0))
     found["ours, PyTorch"] = lambda: ct.generate(ours, [PROMPT], max_new_tokens=n)
     found["ours, NNX"] = lambda: cn.generate(nnx_ours, [PROMPT], max_new_tokens=n)
+    found["ours, PyTorch, no cache"] = lambda: ct.generate(
+        ours, [PROMPT], max_new_tokens=n, use_cache=False
+    )
+    found["ours, NNX, no cache"] = lambda: cn.generate(
+        nnx_ours, [PROMPT], max_new_tokens=n, use_cache=False
+    )
     return found
 
 
@@ -88,4 +94,8 @@ def run() -> str:
             f"{r[ours][1] / r['Hugging Face, cache'][1]:.2f}" for r in races.values()
         ]
         lines.append(f"{ours}, against Hugging Face: {', '.join(ratios)}")
+        ratios = [
+            f"{r[ours + ', no cache'][0] / r[ours][0]:.1f}" for r in races.values()
+        ]
+        lines.append(f"{ours}, with the cache against without: {', '.join(ratios)}")
     return "\n".join(lines)

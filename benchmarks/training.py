@@ -115,7 +115,7 @@ def candidates(layers, heads, width, length, batch, steps) -> dict[str, Callable
     config = GPTConfig(
         vocab_size=VOCAB, max_len=length, d_model=width, n_layers=layers, n_heads=heads
     )
-    train = TrainConfig(steps=steps, chunk=8, clip=None)
+    train = TrainConfig(steps=steps, chunk=8, clip=None)  # as theirs: nothing clipped
     model, nnx_model = ct.GPT(config), cn.GPT(config, rngs=nnx.Rngs(0))
     found["ours, PyTorch"] = lambda: ct.fit(model, batches, torch_loss, config=train)
     found["ours, NNX"] = lambda: cn.fit(nnx_model, batches, nnx_loss, config=train)

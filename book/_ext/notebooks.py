@@ -93,6 +93,8 @@ def mend(pair: Pair, settings: Settings, *, force: bool) -> str | None:
     """
     if pair.problem is None and not force:
         return None
+    # Now and not at the end: who edits the text while it is executed loses nothing.
+    pair.text_path.write_text(pair.text, "utf-8")
     start = time.perf_counter()
     if force or pair.refreshed is None:
         content = execute(pair, settings)
@@ -100,7 +102,6 @@ def mend(pair: Pair, settings: Settings, *, force: bool) -> str | None:
     else:
         content = pair.refreshed
         done = "outputs kept, text refreshed"
-    pair.text_path.write_text(pair.text, "utf-8")
     pair.notebook_path.write_text(content, "utf-8")
     return done
 

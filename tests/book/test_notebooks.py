@@ -210,6 +210,20 @@ def test_an_error_that_is_not_meant_leaves_the_notebook_as_it_was(pair):
     assert pair.notebook.read_bytes() == before
 
 
+def test_words_that_are_written_during_the_execution_stay(book):
+    book.write(
+        cell(
+            "from pathlib import Path\n"
+            "text = Path('chapter.md')\n"
+            "_ = text.write_text(text.read_text() + '\\nLater words.\\n')"
+        )
+    )
+    status, said = book.tool()
+    assert status == 0, said
+    assert book.text.read_text("utf-8").endswith("Later words.\n")
+    assert book.tool("--check")[0] == 1  # the notebook lacks them, and it is said
+
+
 def test_an_unknown_chapter_is_named(pair):
     status, said = pair.tool("chaptre")
     assert status == 2
