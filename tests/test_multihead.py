@@ -348,3 +348,20 @@ def test_a_bias_of_another_shape_is_refused(wing, request):
         model(x, score_bias=wing.array(np.ones((H, T, S), "float32")))
     with pytest.raises(ValueError, match="score_bias must hold floating"):
         model(x, score_bias=wing.array(np.ones((H, T, T), "int32")))
+
+
+@pytest.mark.parametrize("scale", [1.0, 3e4, 1e8])
+def test_compiling_changes_nothing_however_large_the_scores(scale):
+    """A compiler that rounds less often must not push an exponent above 0."""
+    jax, nnx = pytest.importorskip("jax"), pytest.importorskip("flax.nnx")
+    import course_lib.nnx as cn
+
+    layer = cn.MultiHeadAttention(16, 2, rngs=nnx.Rngs(0))
+    graph, state = nnx.split(layer)
+    x = jax.numpy.asarray(
+        scale * np.random.default_rng(0).standard_normal((4, 8, 16)), dtype="float32"
+    )
+    for call in (lambda layer: layer(x), lambda layer: layer.maps(x)):
+        plain = np.asarray(call(layer))
+        compiled = jax.jit(lambda state, call=call: call(nnx.merge(graph, state)))
+        assert_close(np.asarray(compiled(state)), plain)

@@ -69,7 +69,9 @@ def attention(
     """
     check_tensors(jax.Array, q=q, k=k, v=v, bias=bias)
     check_attention(q.shape, k.shape, v.shape, mask, bias)
-    scores = q @ k.mT / math.sqrt(q.shape[-1])  # *B T S
+    # Scaled first: a compiler may round a factor behind the product together with
+    # softmax's difference to the largest score, which is then not exactly 0.
+    scores = (q / math.sqrt(q.shape[-1])) @ k.mT  # *B T S
     if bias is not None:
         scores = scores + bias
     if mask is not None:

@@ -209,7 +209,8 @@ def _averages(
     """
     check_tensors(jax.Array, q=q, k=k, v=v, bias=bias)
     check_attention(q.shape, k.shape, v.shape, mask, bias)
-    scores = q @ k.mT / math.sqrt(q.shape[-1])  # *B T S
+    # Scaled first, for the reason that `attention` gives.
+    scores = (q / math.sqrt(q.shape[-1])) @ k.mT  # *B T S
     if bias is not None:
         scores = scores + bias
     if mask is not None:
