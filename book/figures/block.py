@@ -14,6 +14,7 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
 
@@ -59,7 +60,7 @@ def _box(ax: Axes, x: float, y: float, name: str, color: str, width: float = 3.0
             width,
             0.84,
             boxstyle="round,pad=0.02,rounding_size=0.18",
-            fc=mpl.colors.to_rgba(color, 0.28),
+            fc=to_rgba(color, 0.28),
             ec=color,
             lw=1.6,
         )

@@ -6,6 +6,7 @@ A causal mask, row by row: what a position may read, and what it must say.
 """
 
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -22,8 +23,8 @@ TEXT = "the bank near the firms grows ."
 WIDTH, HEIGHT = 1.5, 0.8  # of a cell
 
 
-def _word(ax: Axes, x: float, y: float, text: str, **style):
-    ax.text(x, y, text, ha="center", va="center", **({"color": INK} | style))
+def _word(ax: Axes, x: float, y: float, text: str, color: str = INK, **style: Any):
+    ax.text(x, y, text, ha="center", va="center", color=color, **style)
 
 
 def rows() -> Figure:

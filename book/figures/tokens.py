@@ -50,7 +50,7 @@ def _rows(
 ):
     share = 0.15 + 0.75 * np.abs(values) / largest
     for i, j in np.ndindex(values.shape):
-        _cell(ax, left + j, top - i, colors[i], share[i, j])
+        _cell(ax, left + j, top - i, colors[i], float(share[i, j]))
 
 
 def _name(ax: Axes, x: float, y: float, name: str, shape: str, below: float):
