@@ -1,17 +1,11 @@
 """The drawn picture of paths: its marked ways are the shortest there are."""
 
-import importlib.util
 import itertools
-from pathlib import Path
 
+import drawing_scripts
 import pytest
 
-ROOT = Path(__file__).parents[2]
-_spec = importlib.util.spec_from_file_location(
-    "before_figures", ROOT / "book/figures/before.py"
-)
-before = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(before)
+before = drawing_scripts.load("before")
 
 
 @pytest.mark.parametrize(

@@ -1,22 +1,13 @@
 """The picture of the norms, held to the norms: what it colors is what counts."""
 
-import importlib.util
-from pathlib import Path
-
+import drawing_scripts
 import numpy as np
 import pytest
-
-HERE = Path(__file__).resolve().parents[2] / "book" / "figures"
 
 
 @pytest.fixture(scope="module")
 def block():
-    spec = importlib.util.spec_from_file_location("block_figures", HERE / "block.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return drawing_scripts.load("block")
 
 
 @pytest.fixture(scope="module")

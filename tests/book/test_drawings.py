@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from drawing_scripts import FIGURES
 
-FIGURES = Path(__file__).parents[2] / "book" / "figures"
 SCRIPTS = sorted(FIGURES.glob("*.py"))
 
 

@@ -1,20 +1,16 @@
 """The drawn pictures of the chapter on generation: their numbers are the text's."""
 
 import ast
-import importlib.util
 import re
 from pathlib import Path
 
+import drawing_scripts
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[2]
-_spec = importlib.util.spec_from_file_location(
-    "generation_figures", ROOT / "book/figures/generation.py"
-)
-generation = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(generation)
+generation = drawing_scripts.load("generation")
 
 
 def test_the_trees_probabilities_are_a_distribution():

@@ -1,23 +1,14 @@
 """The picture of two heads, held to the task: they look where the answer stands."""
 
-import importlib.util
-from pathlib import Path
-
+import drawing_scripts
 import pytest
 
 from course_lib import data
 
-HERE = Path(__file__).resolve().parents[2] / "book" / "figures"
-
 
 @pytest.fixture(scope="module")
 def gpt():
-    spec = importlib.util.spec_from_file_location("gpt_figures", HERE / "gpt.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return drawing_scripts.load("gpt")
 
 
 def test_the_two_heads_find_the_answer_wherever_there_is_one(gpt):

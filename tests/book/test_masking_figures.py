@@ -1,25 +1,18 @@
 """The drawing of the causal mask's rows: what its code draws is what the page shows."""
 
-import importlib.util
-from pathlib import Path
-
+import drawing_scripts
 import matplotlib as mpl
 import pytest
 
 from course_lib import plot
 
-FIGURES = Path(__file__).parents[2] / "book" / "figures"
-
 
 @pytest.fixture
 def masking():
-    spec = importlib.util.spec_from_file_location("masking", FIGURES / "masking.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
     with mpl.rc_context():
         plot.use_style()
         mpl.rcParams["svg.hashsalt"] = "masking"
-        yield module
+        yield drawing_scripts.load("masking")
 
 
 def test_a_row_reads_its_own_word_and_those_before_and_says_the_next(masking):
