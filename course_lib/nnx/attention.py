@@ -67,6 +67,14 @@ def attention(
     Raises:
         ValueError: Shapes, kinds or dtypes do not fit; something is empty.
     """
+    weights = softmax(_scores(q, k, v, mask, bias))
+    return weights @ v, weights
+
+
+def _scores(
+    q: Array, k: Array, v: Array, mask: Array | None, bias: Array | None
+) -> Array:
+    """How well each query matches each key; -inf where it may not attend."""
     check_tensors(jax.Array, q=q, k=k, v=v, bias=bias)
     check_attention(q.shape, k.shape, v.shape, mask, bias)
     # Scaled first: a compiler may round a factor behind the product together with
@@ -74,10 +82,7 @@ def attention(
     scores = (q / math.sqrt(q.shape[-1])) @ k.mT  # *B T S
     if bias is not None:
         scores = scores + bias
-    if mask is not None:
-        scores = jnp.where(mask, scores, -math.inf)
-    weights = softmax(scores)
-    return weights @ v, weights
+    return scores if mask is None else jnp.where(mask, scores, -math.inf)
 
 
 def additive_attention(

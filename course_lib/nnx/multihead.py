@@ -22,12 +22,11 @@ from flax import nnx
 from jax import Array
 from jaxtyping import Bool, Float
 
-from course_lib.nnx.attention import attention
+from course_lib.nnx.attention import _scores, attention
 from course_lib.nnx.linear import linear
 from course_lib.nnx.masks import causal as causal_mask
 from course_lib.nnx.position import Rotary
 from course_lib.shapes import (
-    check_attention,
     check_bias,
     check_heads,
     check_inputs,
@@ -207,14 +206,7 @@ def _averages(
     On a CPU that is faster than `attention`, and than jax.nn.dot_product_attention,
     which wants positions before heads and moves everything round to get them.
     """
-    check_tensors(jax.Array, q=q, k=k, v=v, bias=bias)
-    check_attention(q.shape, k.shape, v.shape, mask, bias)
-    # Scaled first, for the reason that `attention` gives.
-    scores = (q / math.sqrt(q.shape[-1])) @ k.mT  # *B T S
-    if bias is not None:
-        scores = scores + bias
-    if mask is not None:
-        scores = jnp.where(mask, scores, -math.inf)
+    scores = _scores(q, k, v, mask, bias)
     largest = jax.lax.stop_gradient(scores.max(axis=-1, keepdims=True))
     # Where all is forbidden the largest is -inf, and -inf - (-inf) would be NaN.
     shares = jnp.exp(scores - jnp.where(largest == -math.inf, 0.0, largest))
