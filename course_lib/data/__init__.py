@@ -40,6 +40,7 @@ from course_lib.data.relations import (
 from course_lib.data.sequences import NextToken, Pairs, induction, recall, reversal
 from course_lib.data.shipped import Digits, Macro, digits, macro
 from course_lib.data.sinusoids import Sinusoids, sinusoids
+from course_lib.data.trained import trained
 
 __all__ = [
     "IGNORE",
@@ -87,6 +88,7 @@ __all__ = [
     "recall",
     "reversal",
     "sinusoids",
+    "trained",
     "spending",
     "wave",
     "which_came_first",
