@@ -88,8 +88,8 @@ __all__ = [
     "recall",
     "reversal",
     "sinusoids",
-    "trained",
     "spending",
+    "trained",
     "wave",
     "which_came_first",
 ]
