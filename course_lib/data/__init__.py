@@ -37,6 +37,7 @@ from course_lib.data.relations import (
     every_day,
     one_head_bound,
 )
+from course_lib.data.segments import Continuations, continuations, frame
 from course_lib.data.sequences import NextToken, Pairs, induction, recall, reversal
 from course_lib.data.shipped import Digits, Macro, digits, macro
 from course_lib.data.sinusoids import Sinusoids, sinusoids
@@ -46,6 +47,7 @@ __all__ = [
     "IGNORE",
     "MAJORITY_EXAMPLES",
     "SHAPES",
+    "Continuations",
     "Digits",
     "Economy",
     "English",
@@ -63,6 +65,7 @@ __all__ = [
     "Source",
     "Warehouses",
     "best_guess",
+    "continuations",
     "digits",
     "draw_spending",
     "draw_warehouses",
@@ -73,6 +76,7 @@ __all__ = [
     "english",
     "entropy",
     "every_day",
+    "frame",
     "grammar",
     "guess_losses",
     "induction",

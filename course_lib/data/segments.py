@@ -1,0 +1,159 @@
+"""Segments laid out for BERT, and pairs whose second may continue the first.
+
+    [CLS] do many banks that like the new firm [SEP] grow ? [SEP]
+
+The layout is that of Devlin et al. 2019, figure 2, arXiv:1810.04805: `[CLS]` opens,
+`[SEP]` ends each segment, and a token type says which segment a token belongs to.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from course_lib.data.grammar import SPECIALS, _choices, _states, grammar
+from course_lib.shapes import check_size
+
+_PAD, _CLS, _SEP = (SPECIALS.index(name) for name in ("[PAD]", "[CLS]", "[SEP]"))
+KINDS = ("statement, singular", "statement, plural", "question")
+
+
+def frame(
+    firsts: Sequence[Sequence[int] | np.ndarray] | np.ndarray,
+    seconds: Sequence[Sequence[int] | np.ndarray] | np.ndarray | None = None,
+    *,
+    length: int | None = None,
+    cls_id: int = _CLS,
+    sep_id: int = _SEP,
+    pad_id: int = _PAD,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Lay segments out as `[CLS] first [SEP]` or `[CLS] first [SEP] second [SEP]`.
+
+    Args:
+        firsts: Ids of the first segments, N of them.
+        seconds: Ids of the second segments; None where there is only one.
+        length: T; None means as long as the longest needs.
+        cls_id: What stands in front. For targets, pass `IGNORE` for all three.
+        sep_id: What ends a segment.
+        pad_id: What fills the row on the right.
+
+    Returns:
+        Ids and token types, both `N T`, int64. `[CLS]`, the first segment, its `[SEP]`
+        and padding have type 0; the second segment and its `[SEP]` have type 1.
+
+    Raises:
+        ValueError: There are not as many seconds as firsts, or a row is longer than T.
+    """
+    if seconds is not None and len(seconds) != len(firsts):
+        raise ValueError(
+            f"firsts and seconds must be equally many: got {len(firsts)} and "
+            f"{len(seconds)}."
+        )
+    extra = 2 if seconds is None else 3
+    rest = [()] * len(firsts) if seconds is None else seconds
+    sizes = [len(a) + len(b) + extra for a, b in zip(firsts, rest, strict=True)]
+    longest = max(sizes, default=extra)
+    length = longest if length is None else length
+    if longest > length:
+        raise ValueError(
+            f"length must hold the longest row, special tokens included: got {length} "
+            f"for {longest}."
+        )
+    ids = np.full((len(firsts), length), pad_id, dtype=np.int64)
+    types = np.zeros_like(ids)
+    for row, (a, b) in enumerate(zip(firsts, rest, strict=True)):
+        middle, end = len(a) + 2, sizes[row]
+        ids[row, 0], ids[row, 1 : middle - 1], ids[row, middle - 1] = cls_id, a, sep_id
+        if seconds is not None:
+            ids[row, middle : end - 1], ids[row, end - 1] = b, sep_id
+            types[row, middle:end] = 1
+    return ids, types
+
+
+@dataclass(frozen=True, eq=False)
+class Continuations:
+    """Beginnings of sentences and ends that fit them, or do not.
+
+    Args:
+        tokens: `[CLS] beginning [SEP] end [SEP]`, padded on the right, `N T`.
+        token_types: 0 for the beginning and 1 for the end, `N T`.
+        labels: 1 if the grammar can go on from the beginning with the end, else 0, `N`.
+        kinds: What the beginning and the end belong to, indices into `KINDS`, `N 2`.
+        best_accuracy: What the grammar itself reaches: it gives an end that does not
+            fit the probability 0.
+        bag_accuracy: What a logistic regression on counts reaches in the long run.
+    """
+
+    tokens: np.ndarray
+    token_types: np.ndarray
+    labels: np.ndarray
+    kinds: np.ndarray
+    best_accuracy: float = 1.0
+    bag_accuracy: float = 0.5
+
+
+def continuations(
+    n: int, *, seed: int, longest_first: int = 12, longest_second: int = 7
+) -> Continuations:
+    """Sentences of the grammar, cut before their main verb; half of the ends swapped.
+
+    The beginning is a statement about one or about many, or a question, and so is the
+    end; the end fits if the kinds are equal. Kinds are drawn so that neither side alone
+    says anything about the label: the beginning's is uniform, the end's is equal to it
+    with probability 1/2 and one of the other two otherwise. Labels are thus
+    uncorrelated with every function of one side. A logistic regression on the counts of
+    each side, fitted to ever more pairs, tends to a constant, which is its optimum.
+
+    Args:
+        n: Number of pairs, N.
+        seed: Fixes the draw.
+        longest_first: Words of a beginning; longer ones are left out.
+        longest_second: Words of an end, the same.
+
+    Returns:
+        Half of the labels are 1 (the odd one is 0).
+    """
+    check_size("n", n)
+    rng = np.random.default_rng(seed)
+    labels = rng.permutation((np.arange(n) % 2 == 1).astype(np.int64))
+    kinds = rng.integers(0, len(KINDS), (n, 2))
+    away = rng.integers(1, len(KINDS), n)
+    kinds[:, 1] = (kinds[:, 0] + np.where(labels == 1, 0, away)) % len(KINDS)
+    longest = (longest_first, longest_second)
+    sides = [_draw(rng, kinds[:, side], side, longest[side]) for side in (0, 1)]
+    tokens, types = frame(*sides, length=longest_first + longest_second + 3)
+    return Continuations(tokens, types, labels, kinds)
+
+
+def _draw(
+    rng: np.random.Generator, kinds: np.ndarray, side: int, longest: int
+) -> list[np.ndarray]:
+    """For each kind asked for, one beginning (side 0) or end (side 1) of a sentence."""
+    halves: list[list[np.ndarray]] = [[] for _ in KINDS]
+    needed = np.bincount(kinds, minlength=len(KINDS))
+    while any(len(h) < m for h, m in zip(halves, needed, strict=True)):
+        for kind, *pair in _sentences(int(rng.integers(2**32)), n=len(kinds) + 16):
+            if len(pair[side]) <= longest:
+                halves[kind].append(pair[side])
+    used = [iter(h) for h in halves]
+    return [next(used[kind]) for kind in kinds]
+
+
+def _sentences(seed: int, *, n: int) -> list[tuple[int, np.ndarray, np.ndarray]]:
+    """Kind, words before the main verb, words from it on, of the first sentences."""
+    source = grammar().source
+    states = _states(_choices, ("sentence",))
+    texts = grammar().sample(n, 48, seed=seed)
+    found = []
+    for text in texts:
+        at, cut, kind = source.start, 0, 0
+        for t, word in enumerate(text):
+            after = int(source.next_state[at, word])
+            if not cut and states[after][0] in ("object", "end"):
+                _, mood, number = states[at]
+                cut, kind = t, 2 if mood == "question" else int(number == "plural")
+            if states[after] == ("sentence",):
+                found.append((kind, text[:cut], text[cut : t + 1]))
+                break
+            at = after
+    return found
