@@ -12,6 +12,7 @@ from course_lib.shapes import (
     check_choice,
     check_even,
     check_heads,
+    check_past_patches,
     check_patches,
     check_positive,
     check_rate,
@@ -24,6 +25,8 @@ NORMS = ("pre", "post", "res_post")
 NORM_KINDS = ("layer", "rms")
 POSITIONS = ("learned", "sinusoidal", "rotary", "alibi", "none")
 GRID_POSITIONS = ("learned", "learned_2d", "none")
+ADDED_POSITIONS = ("learned", "sinusoidal", "none")
+READINGS = ("all", "mean")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -245,6 +248,44 @@ class ViTConfig(TransformerConfig):
             n_layers=12,
             n_heads=12,
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForecasterConfig(TransformerConfig):
+    """An encoder of a time series that forecasts every step of a horizon at once.
+
+    Args:
+        past: Steps P that it sees.
+        horizon: Steps H that it forecasts.
+        patch_size: Steps in a token, which divide the past; 1 makes every step one.
+        n_series: Series C, seen and forecast together.
+        reading: Where the forecast is read: from "all" tokens side by side, each with
+            weights of its own, or from their "mean".
+        position: "learned", "sinusoidal" or "none".
+
+    Raises:
+        ValueError: As `TransformerConfig`, or the patches do not cover the past.
+    """
+
+    past: int
+    horizon: int
+    patch_size: int = 1
+    n_series: int = 1
+    reading: str = "all"
+
+    _positions: ClassVar[tuple[str, ...]] = ADDED_POSITIONS
+
+    def __post_init__(self):
+        super().__post_init__()
+        check_size("horizon", self.horizon)
+        check_size("n_series", self.n_series)
+        check_choice("reading", self.reading, READINGS)
+        check_past_patches(self.past, self.patch_size)
+
+    @property
+    def n_patches(self) -> int:
+        """Tokens in a window."""
+        return self.past // self.patch_size
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,16 +4,24 @@ import dataclasses
 
 import pytest
 
-from course_lib.config import BERTConfig, GPTConfig, Seq2SeqConfig, ViTConfig
+from course_lib.config import (
+    BERTConfig,
+    ForecasterConfig,
+    GPTConfig,
+    Seq2SeqConfig,
+    ViTConfig,
+)
 
 SIZES = {"d_model": 12, "n_layers": 2, "n_heads": 3}
 WORDS = {"vocab_size": 13, "max_len": 11}
 IMAGE = {"image_size": 8, "patch_size": 2, "n_classes": 5}
+WINDOW = {"past": 6, "horizon": 5, "patch_size": 2}
 MODELS = [
     (GPTConfig, {**SIZES, **WORDS}),
     (BERTConfig, {**SIZES, **WORDS}),
     (Seq2SeqConfig, {**SIZES, **WORDS}),
     (ViTConfig, {**SIZES, **IMAGE}),
+    (ForecasterConfig, {**SIZES, **WINDOW}),
 ]
 
 
@@ -81,6 +89,18 @@ def test_nonsense_is_refused(config, options, bad, words):
         ),
         (ViTConfig, {**SIZES, **IMAGE, "image_size": (8,)}, ["one number, or height"]),
         (ViTConfig, {**SIZES, **IMAGE, "position": "rotary"}, ["learned_2d, none"]),
+        (
+            ForecasterConfig,
+            {**SIZES, **WINDOW, "patch_size": 4},
+            ["patch_size must divide past", "past=6", "patch_size=3"],
+        ),
+        (ForecasterConfig, {**SIZES, **WINDOW, "horizon": 0}, ["horizon must be"]),
+        (ForecasterConfig, {**SIZES, **WINDOW, "reading": "last"}, ["all, mean"]),
+        (
+            ForecasterConfig,
+            {**SIZES, **WINDOW, "position": "rotary"},
+            ["learned, sinusoidal, none"],
+        ),
         (
             Seq2SeqConfig,
             {**SIZES, **WORDS, "target_vocab_size": 17},

@@ -23,6 +23,7 @@ from course_lib.nnx.bridge import from_builtin, get_weights, set_weights
 from course_lib.nnx.cache import KVCache, LayerCache
 from course_lib.nnx.checkpoint import load_weights, save_weights
 from course_lib.nnx.distributed import device_mesh, distribute, start, stop
+from course_lib.nnx.forecast import Forecaster
 from course_lib.nnx.generate import beam_search, generate
 from course_lib.nnx.gpt import GPT
 from course_lib.nnx.graph import AttentionPooling, GraphAttention
@@ -59,7 +60,12 @@ from course_lib.nnx.position import (
     alibi_slopes,
     sinusoidal,
 )
-from course_lib.nnx.recurrent import LSTM, RNN, DilatedCNN, RecurrentSeq2Seq
+from course_lib.nnx.recurrent import (
+    LSTM,
+    RNN,
+    DilatedCNN,
+    RecurrentSeq2Seq,
+)
 from course_lib.nnx.sampling import greedy, keep_top_k, keep_top_p, sample
 from course_lib.nnx.seq2seq import Seq2Seq, shift_right
 from course_lib.nnx.train import fit, mean_loss
@@ -78,6 +84,7 @@ __all__ = [
     "Block",
     "DilatedCNN",
     "FeedForward",
+    "Forecaster",
     "GraphAttention",
     "KVCache",
     "LayerCache",

@@ -23,7 +23,15 @@ from course_lib.oracle.graph import graph_attention
 from course_lib.oracle.kernels import kernel, leave_one_out, nadaraya_watson
 from course_lib.oracle.long import linear_attention
 from course_lib.oracle.masks import causal, mask, padding
-from course_lib.oracle.models import bert, bert_mlm, bert_pool, gpt, seq2seq, vit
+from course_lib.oracle.models import (
+    bert,
+    bert_mlm,
+    bert_pool,
+    forecaster,
+    gpt,
+    seq2seq,
+    vit,
+)
 from course_lib.oracle.position import (
     alibi_bias,
     alibi_slopes,
@@ -47,6 +55,7 @@ __all__ = [
     "causal",
     "dilated_cnn",
     "feed_forward",
+    "forecaster",
     "gpt",
     "graph_attention",
     "keep_top_k",

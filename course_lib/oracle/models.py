@@ -183,6 +183,43 @@ def vit(images: np.ndarray, weights: Weights, config: Any) -> np.ndarray:
     return linear(x[:, 0], weights, "head")
 
 
+def forecaster(past: np.ndarray, weights: Weights, config: Any) -> np.ndarray:
+    """Patches of a series, blocks, and one linear map to the whole horizon.
+
+    Nie et al. 2023, section 3.1, arXiv:2211.14730.
+
+    Args:
+        past: `B P C`.
+        weights: The model's parameters by path, in PyTorch's layout.
+        config: The model's `ForecasterConfig`.
+
+    Returns:
+        Forecasts, `B H C`.
+    """
+    size, steps = config.patch_size, (config.horizon, config.n_series)
+    tokens = [
+        linear(
+            past[:, i * size : (i + 1) * size].reshape(len(past), -1),
+            weights,
+            "patches",
+        )
+        for i in range(config.n_patches)
+    ]
+    x = _stack(
+        np.stack(tokens, axis=1) + _positions(config.n_patches, weights, config),
+        weights,
+        config,
+        blocks="blocks",
+        final="norm",
+        n_layers=config.n_layers,
+        mask=None,
+    )
+    rows = list(x.swapaxes(0, 1))
+    read = np.concatenate(rows, axis=-1) if config.reading == "all" else sum(rows)
+    read = read if config.reading == "all" else read / config.n_patches
+    return linear(read, weights, "head").reshape(len(past), *steps)
+
+
 def seq2seq(
     source: np.ndarray,
     target: np.ndarray,

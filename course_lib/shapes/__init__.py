@@ -22,6 +22,8 @@ from course_lib.shapes.kernels import check_bandwidth, check_kernel
 from course_lib.shapes.models import (
     check_graph,
     check_images,
+    check_past,
+    check_past_patches,
     check_patches,
     check_pooler,
     check_sampling,
@@ -62,6 +64,8 @@ __all__ = [
     "check_mask_axes",
     "check_memory",
     "check_no_cache",
+    "check_past",
+    "check_past_patches",
     "check_patches",
     "check_pooler",
     "check_positions",

@@ -58,6 +58,44 @@ def check_images(images: Shape, n_channels: int, image_size: tuple[int, int]) ->
         )
 
 
+def check_past(past: Shape, length: int, n_series: int) -> None:
+    """Refuse windows of another size than the model was built for.
+
+    Args:
+        past: Their shape, `B P C`.
+        length: P.
+        n_series: C.
+
+    Raises:
+        ValueError: With the shape that is wanted.
+    """
+    if len(past) != 3 or past[0] == 0 or tuple(past[1:]) != (length, n_series):
+        raise ValueError(
+            f"past must have shape (batch, {length}, {n_series}), time before series: "
+            f"got {tuple(past)}. A single series gets its axis with past[..., None]."
+        )
+
+
+def check_past_patches(past: int, patch_size: int) -> None:
+    """Refuse patches that do not cover a window exactly.
+
+    Args:
+        past: Steps of the window.
+        patch_size: Steps of a patch.
+
+    Raises:
+        ValueError: A size is not positive, or does not divide.
+    """
+    check_size("past", past)
+    check_size("patch_size", patch_size)
+    if past % patch_size:
+        raise ValueError(
+            f"patch_size must divide past: got past={past}, patch_size={patch_size} "
+            f"(remainder {past % patch_size}). The nearest that fits is "
+            f"patch_size={nearest_divisor(past, patch_size)}."
+        )
+
+
 def check_steps(x: Shape, d_in: int, mask: Shape | None = None) -> None:
     """Refuse a sequence that a layer of input width `d_in` cannot read step by step.
 
