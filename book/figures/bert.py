@@ -10,6 +10,7 @@ from pathlib import Path
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
@@ -33,7 +34,7 @@ def _box(ax: Axes, x: float, y: float, text: str, color: str):
     box = FancyBboxPatch(
         (x - 0.42, y - 0.28), 0.84, 0.56, boxstyle="round,pad=0,rounding_size=0.1"
     )
-    box.set(fc=mpl.colors.to_rgba(color, 0.22), ec=color, lw=1.2)
+    box.set(fc=to_rgba(color, 0.22), ec=color, lw=1.2)
     ax.add_patch(box)
     ax.text(x, y, text, ha="center", va="center", color=INK, fontsize=13)
 

@@ -13,6 +13,7 @@ the same equation with one mistake in it. They stand in this package, one file a
 
 from course_lib.check import (
     attention,
+    bert,
     block,
     gpt,
     kernels,
@@ -28,6 +29,7 @@ from course_lib.check.marking import Exercise, Report, mark
 
 EXERCISES: dict[str, Exercise] = {
     **attention.EXERCISES,
+    **bert.EXERCISES,
     **block.EXERCISES,
     **gpt.EXERCISES,
     **kernels.EXERCISES,
