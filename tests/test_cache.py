@@ -33,6 +33,26 @@ def test_reading_in_parts_equals_reading_at_once(wing, rng, steps, positions):
     assert_close(np.concatenate(parts, axis=1), expected)
 
 
+def test_a_context_that_was_read_before_need_not_be_read_again(wing, rng):
+    model = layer(wing)
+    x, context = (wing.array(rng.standard_normal((B, n, D))) for n in (T, 5))
+    kept = model.read(context)
+    assert int(kept.length) == kept.k.shape[-2] == 5
+    together = model(x, context, cache=kept)
+    assert_close(wing.numpy(together), wing.numpy(model(x, context)))
+    alone = model(x[:, 2:3], context, cache=kept)
+    assert_close(wing.numpy(alone), wing.numpy(together)[:, 2:3])
+
+
+@pytest.mark.parametrize("shape", [(B, 6, D), (B + 1, 5, D)])
+def test_what_was_read_of_another_context_is_refused(wing, rng, shape):
+    model = layer(wing)
+    x = wing.array(rng.standard_normal((shape[0], T, D)))
+    kept = model.read(wing.array(rng.standard_normal((B, 5, D))))
+    with pytest.raises(ValueError, match="must be what `read` returned"):
+        model(x, wing.array(rng.standard_normal(shape)), cache=kept)
+
+
 def test_the_cache_has_its_full_size_from_the_start(wing):
     kept = wing.lib.KVCache(2, 3, 5, 7, 11)
     assert kept.max_len == 7

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from models import randomize
+from wings import assert_close
 
 from course_lib.config import Seq2SeqConfig
 
@@ -98,6 +99,51 @@ def test_one_beam_is_never_worse_than_greedy_and_more_find_more(
     complete = (*greedy, STOP) if len(greedy) < 2 else tuple(greedy)
     assert found[1][0].log_prob >= logs[complete] - 1e-9
     assert found[V * V][0].log_prob >= found[1][0].log_prob - 1e-9
+
+
+@KINDS
+def test_writing_in_parts_equals_writing_at_once(wing, rng, models, kind):
+    model = wing.cast(build(wing, kind), "float64")
+    memory = model.encode(wing.array(source(rng)))
+    target = rng.integers(3, V, (B, 7))
+    whole = wing.numpy(model.decode(wing.array(target), memory))
+    cache = model.begin(memory, 7)
+    parts = [
+        wing.numpy(model.decode(wing.array(target[:, i:j]), memory, cache=cache))
+        for i, j in ((0, 1), (1, 4), (4, 5), (5, 7))
+    ]
+    assert_close(np.concatenate(parts, axis=1), whole)
+
+
+def test_no_more_is_begun_than_there_are_positions(wing, rng, models):
+    model = models(wing, "transformer")
+    memory = model.encode(wing.array(source(rng)))
+    model.begin(memory, CONFIG.max_len)
+    with pytest.raises(ValueError, match="13"):
+        model.begin(memory, CONFIG.max_len + 1)
+    with pytest.raises(ValueError, match="max_len must be a whole number"):
+        model.begin(memory, 0)
+
+
+def test_the_source_is_encoded_and_projected_once():
+    torch, lib = pytest.importorskip("torch"), pytest.importorskip("course_lib.torch")
+    model = lib.Seq2Seq(CONFIG).eval()
+    calls = {"encoder.0": 0, "decoder.0.cross_attention.k_proj": 0}
+    for name in calls:
+
+        def count(*_, name=name):
+            calls[name] += 1
+
+        model.get_submodule(name).register_forward_hook(count)
+    target = lib.translate(
+        model,
+        torch.tensor([[3, 4, 5]]),
+        start_token=START,
+        stop_token=V,  # never written: the ids end before it
+        max_new_tokens=9,
+    )
+    assert len(target[0]) == 9
+    assert set(calls.values()) == {1}
 
 
 def test_a_size_or_token_that_makes_no_sense_is_refused(wing, rng, models):

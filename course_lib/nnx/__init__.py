@@ -64,6 +64,7 @@ from course_lib.nnx.recurrent import (
     LSTM,
     RNN,
     DilatedCNN,
+    RecurrentCache,
     RecurrentSeq2Seq,
 )
 from course_lib.nnx.sampling import greedy, keep_top_k, keep_top_p, sample
@@ -92,6 +93,7 @@ __all__ = [
     "Learned2D",
     "LearnedMetric",
     "MultiHeadAttention",
+    "RecurrentCache",
     "RecurrentSeq2Seq",
     "RelativeBias",
     "Rotary",

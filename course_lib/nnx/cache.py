@@ -7,6 +7,8 @@ from the start, 2 · layers · batch · heads · max_len · width numbers.
 Described in Pope et al. 2022, section 2.1, arXiv:2211.05102.
 """
 
+from collections.abc import Sequence
+
 import jax.numpy as jnp
 from flax import nnx
 from jax import Array, lax
@@ -21,11 +23,21 @@ class LayerCache(nnx.Module):
     Args:
         k: Room for keys, filled from the front.
         v: Room for values.
+        stored: Tokens in them already.
+        memory: What cross-attention of the same block has read: keys and values of
+            the whole source. None where there is none.
     """
 
-    def __init__(self, k: Float[Array, "B H S Dh"], v: Float[Array, "B H S Dh"]):
-        self.k, self.v = nnx.Cache(k), nnx.Cache(v)
-        self.stored = nnx.Cache(jnp.zeros((), jnp.int32))
+    def __init__(
+        self,
+        k: Float[Array, "B H S Dh"],
+        v: Float[Array, "B H S Dh"],
+        *,
+        stored: int = 0,
+        memory: "LayerCache | None" = None,
+    ):
+        self.k, self.v, self.memory = nnx.Cache(k), nnx.Cache(v), memory
+        self.stored = nnx.Cache(jnp.asarray(stored, jnp.int32))
 
     def append(
         self, k: Float[Array, "B H T Dh"], v: Float[Array, "B H T Dh"]
@@ -68,6 +80,8 @@ class KVCache(nnx.Module):
         max_len: Tokens that fit in.
         d_head: Width of a head.
         like: An array whose dtype the cache takes; None means float32.
+        memories: What each layer's cross-attention has read; None where there is
+            none.
 
     Raises:
         ValueError: A size is not a whole number of at least 1.
@@ -82,6 +96,7 @@ class KVCache(nnx.Module):
         d_head: int,
         *,
         like: Float[Array, "..."] | None = None,
+        memories: Sequence[LayerCache] | None = None,
     ):
         shape = (n_layers, batch, n_kv_heads, max_len, d_head)
         names = ("n_layers", "batch", "n_kv_heads", "max_len", "d_head")
@@ -90,8 +105,12 @@ class KVCache(nnx.Module):
         dtype = jnp.float32 if like is None else like.dtype
         self.layers = nnx.data(
             [
-                LayerCache(jnp.zeros(shape[1:], dtype), jnp.zeros(shape[1:], dtype))
-                for _ in range(n_layers)
+                LayerCache(
+                    jnp.zeros(shape[1:], dtype),
+                    jnp.zeros(shape[1:], dtype),
+                    memory=None if memories is None else memories[i],
+                )
+                for i in range(n_layers)
             ]
         )
 

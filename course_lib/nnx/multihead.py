@@ -23,6 +23,7 @@ from jax import Array
 from jaxtyping import Bool, Float
 
 from course_lib.nnx.attention import _scores, attention
+from course_lib.nnx.cache import LayerCache
 from course_lib.nnx.linear import linear
 from course_lib.nnx.masks import causal as causal_mask
 from course_lib.nnx.position import Rotary
@@ -34,6 +35,7 @@ from course_lib.shapes import (
     check_mask_axes,
     check_no_cache,
     check_rate,
+    check_read,
     check_rotary,
     check_tensors,
 )
@@ -104,7 +106,7 @@ class MultiHeadAttention(nnx.Module):
                 what `mask` says.
             score_bias: Added to the scores: `H T S`, or `*#B #H #T #S`.
             cache: One layer of a `KVCache`; it keeps keys and values, and S counts all
-                that it holds.
+                that it holds. With a context: what `read` returned for it.
 
         Returns:
             One vector for each position of `x`. A position that may attend to nothing
@@ -113,9 +115,9 @@ class MultiHeadAttention(nnx.Module):
         Raises:
             ValueError: Shapes, kinds or dtypes do not fit; something is empty.
         """
-        offset = 0 if cache is None else cache.length
-        q, k, v = self._project(x, context, offset)
-        if cache is not None:
+        offset = 0 if cache is None or context is not None else cache.length
+        q, k, v = self._project(x, context, offset, cache)
+        if cache is not None and context is None:
             k, v = cache.append(k, v)
         k, v = self._share(k), self._share(v)
         mask = self._rules(q, k, mask, causal, score_bias, offset)
@@ -129,6 +131,23 @@ class MultiHeadAttention(nnx.Module):
         else:
             heads = _averages(q, k, v, mask, score_bias)
         return self.o_proj(heads.swapaxes(-3, -2).reshape(x.shape))  # *B T D
+
+    def read(self, context: Float[Array, "B S D"]) -> LayerCache:
+        """Compute the keys and values of a context once, for whoever asks later.
+
+        Args:
+            context: The sequence that answers.
+
+        Returns:
+            What `__call__` takes as `cache`, beside the same context.
+
+        Raises:
+            ValueError: As `__call__`.
+        """
+        check_tensors(jax.Array, context=context)
+        check_inputs(context.shape, context.shape, self.q_proj.in_features)
+        k, v = self._keys_and_values(context, 0)
+        return LayerCache(k, v, stored=k.shape[-2])
 
     def maps(
         self,
@@ -159,18 +178,29 @@ class MultiHeadAttention(nnx.Module):
         mask = self._rules(q, k, mask, causal, score_bias, 0)
         return attention(q, k, v, mask=mask, bias=score_bias)[1]
 
-    def _project(self, x: Array, context: Array | None, offset: int | Array):
-        context = x if context is None else context
+    def _project(
+        self, x: Array, context: Array | None, offset: int | Array, cache: Any = None
+    ):
+        context = x if (own := context is None) else context
         check_tensors(jax.Array, x=x, context=context)
         check_inputs(x.shape, context.shape, self.q_proj.in_features)
-        q, k, v = self.q_proj(x), self.k_proj(context), self.v_proj(context)
-        q, k, v = (
-            t.reshape(*t.shape[:-1], -1, self.d_head).swapaxes(-3, -2)
-            for t in (q, k, v)
-        )
-        if self.rotary is not None:
-            q, k = self.rotary(q, offset), self.rotary(k, offset)
-        return q, k, v
+        q = self._split(self.q_proj(x), offset)
+        if cache is not None and not own:
+            check_read(context.shape, cache.k.shape)
+            return q, cache.k[...], cache.v[...]
+        return q, *self._keys_and_values(context, offset)
+
+    def _keys_and_values(
+        self, context: Array, offset: int | Array
+    ) -> tuple[Array, Array]:
+        values = self.v_proj(context)
+        values = values.reshape(*values.shape[:-1], -1, self.d_head)
+        return self._split(self.k_proj(context), offset), values.swapaxes(-3, -2)
+
+    def _split(self, t: Array, offset: int | Array) -> Array:
+        """One row of heads for all positions, turned by them: `*B H T Dh`."""
+        t = t.reshape(*t.shape[:-1], -1, self.d_head).swapaxes(-3, -2)
+        return t if self.rotary is None else self.rotary(t, offset)
 
     def _share(self, t: Array) -> Array:
         """Give each query head its own copy of the keys or values it shares."""

@@ -230,6 +230,20 @@ class DilatedCNN(nnx.Module):
         return x
 
 
+class RecurrentCache(nnx.Module):
+    """How far a target has been written, and what need not be computed again.
+
+    Args:
+        state: The decoder's hidden state and cell, `B D` each.
+        keys: What the memory is compared by; None without attention.
+    """
+
+    def __init__(self, state: State, keys: Float[Array, "B S D"] | None):
+        h, c = state
+        self.h, self.c = nnx.Cache(h), nnx.Cache(c)
+        self.keys = None if keys is None else nnx.Cache(keys)
+
+
 class RecurrentSeq2Seq(nnx.Module):
     """Translate with recurrence: read all of the source, then write word by word.
 
@@ -330,12 +344,30 @@ class RecurrentSeq2Seq(nnx.Module):
         behind, _ = self.backward_lstm(x, mask=real, reverse=True)
         return jnp.concatenate([before, behind], axis=-1)
 
+    def begin(
+        self, memory: Float[Array, "B S D"], max_len: int | None = None
+    ) -> RecurrentCache:
+        """Prepare for writing a target token by token: `decode`'s cache.
+
+        Args:
+            memory: What `encode` returned.
+            max_len: Not needed here: a state has one size, whatever is written. As in
+                `Seq2Seq`.
+
+        Returns:
+            The decoder's first state, and the keys of the memory.
+        """
+        keys = None if self.attention is None else self.attention.k_proj(memory)
+        h = jnp.tanh(self.start(_last(memory)))
+        return RecurrentCache((h, jnp.zeros_like(h)), keys)
+
     def decode(
         self,
         target: Int[Array, "B T"],
         memory: Float[Array, "B S D"],
         *,
         source_mask: Bool[Array, "B 1 1 S"] | None = None,
+        cache: RecurrentCache | None = None,
     ) -> Float[Array, "B T V"]:
         """Score the next target token at every position, given the annotations.
 
@@ -343,6 +375,7 @@ class RecurrentSeq2Seq(nnx.Module):
             target: Target token ids, the start token first.
             memory: What `encode` returned.
             source_mask: As in `encode`.
+            cache: What `begin` returned, carried on by what came before `target`.
 
         Returns:
             Logits, as `__call__`.
@@ -350,7 +383,7 @@ class RecurrentSeq2Seq(nnx.Module):
         Raises:
             ValueError: Shapes or kinds do not fit; the sequence is empty.
         """
-        return self._write(target, memory, source_mask)[0]
+        return self._write(target, memory, source_mask, cache)[0]
 
     def maps(
         self,
@@ -377,13 +410,18 @@ class RecurrentSeq2Seq(nnx.Module):
         memory = self.encode(source, source_mask=source_mask)
         return self._write(target, memory, source_mask)[1]
 
-    def _write(self, target: Array, memory: Array, mask: Array | None):
+    def _write(
+        self,
+        target: Array,
+        memory: Array,
+        mask: Array | None,
+        cache: RecurrentCache | None = None,
+    ):
         check_ids("target", target)
-        half = memory.shape[-1] // 2
-        last = jnp.concatenate([memory[:, -1, :half], memory[:, 0, half:]], axis=-1)
-        state = (jnp.tanh(self.start(last)), jnp.zeros_like(last))
+        cache = self.begin(memory) if cache is None else cache
+        keys, last = cache.keys, _last(memory)
+        keys = None if keys is None else keys[...]
         words = self.dropout(self.target_embedding(target))
-        keys = None if self.attention is None else self.attention.k_proj(memory)
         seen = None if mask is None else mask[:, 0]  # B 1 S
 
         def step(state, word):
@@ -392,7 +430,9 @@ class RecurrentSeq2Seq(nnx.Module):
             _, state = self.decoder(inputs[:, None], state)
             return state, (jnp.concatenate([state[0], inputs], axis=-1), weights)
 
-        _, (read, maps) = lax.scan(step, state, words.swapaxes(0, 1))
+        start = cache.h[...], cache.c[...]
+        state, (read, maps) = lax.scan(step, start, words.swapaxes(0, 1))
+        cache.h[...], cache.c[...] = state
         mixed = jnp.tanh(self.mix(read.swapaxes(0, 1)))  # all positions at once
         return self.head(self.dropout(mixed)), maps.swapaxes(0, 1)
 
@@ -404,3 +444,9 @@ class RecurrentSeq2Seq(nnx.Module):
         w = self.attention.score.kernel[:, 0]
         context, weights = additive_attention(query, keys, memory, w, mask=seen)
         return context[:, 0], weights[:, 0]
+
+
+def _last(memory: Array) -> Array:
+    """What each reading direction ended with: `B D`."""
+    half = memory.shape[-1] // 2
+    return jnp.concatenate([memory[:, -1, :half], memory[:, 0, half:]], axis=-1)

@@ -1,8 +1,9 @@
 """Writing the target of a translation, token after token (Flax NNX).
 
 The source is read once. The target starts as the start token alone; the likeliest next
-token is put behind it until the stop token comes. Training is different: there the true
-target is given, and all its positions are predicted at once.
+token is put behind it until the stop token comes. What has been computed for the source
+and for the tokens before is kept, so each token is read once too. Training is
+different: there the true target is given, and all its positions are predicted at once.
 """
 
 from functools import partial
@@ -52,7 +53,7 @@ def translate(
     ids = _write(
         graph, state, source, source_mask, start_token, stop_token, max_new_tokens
     )
-    return [cut(row, stop_token) for row in np.asarray(ids)[:, 1:].tolist()]
+    return [cut(row, stop_token) for row in np.asarray(ids).tolist()]
 
 
 @partial(jax.jit, static_argnames=("graph", "max_new_tokens"))
@@ -67,23 +68,25 @@ def _write(
 ) -> Array:
     model = nnx.merge(graph, state)
     memory = model.encode(source, source_mask=source_mask)
-    # Room for the whole target: a compiled program knows its sizes beforehand. What has
-    # not been written yet lies in the future and is not looked at.
-    ids = jnp.zeros((source.shape[0], max_new_tokens + 1), source.dtype)
-    ids = ids.at[:, 0].set(start_token)
+    # Room for the whole target: a compiled program knows its sizes beforehand.
+    ids = jnp.zeros((source.shape[0], max_new_tokens), source.dtype)
+    token = jnp.full_like(source[:, :1], start_token)
+    cache_graph, kept = nnx.split(model.begin(memory, max_new_tokens))
 
     def going_on(loop):
-        t, _, done = loop
-        return (t <= max_new_tokens) & ~done.all()
+        t, _, _, done, _ = loop
+        return (t < max_new_tokens) & ~done.all()
 
     def write(loop):
-        t, ids, done = loop
-        logits = model.decode(ids, memory, source_mask=source_mask)
-        token = logits[:, t - 1].argmax(axis=-1).astype(ids.dtype)
-        return t + 1, ids.at[:, t].set(token), done | (token == stop_token)
+        t, token, ids, done, kept = loop
+        cache = nnx.merge(cache_graph, kept)
+        logits = model.decode(token, memory, source_mask=source_mask, cache=cache)
+        token = logits.argmax(axis=-1).astype(ids.dtype)
+        ids = ids.at[:, t].set(token[:, 0])
+        return t + 1, token, ids, done | (token == stop_token), nnx.state(cache)
 
-    done = jnp.zeros(source.shape[0], bool)
-    return lax.while_loop(going_on, write, (1, ids, done))[1]
+    done = jnp.zeros_like(token, bool)
+    return lax.while_loop(going_on, write, (0, token, ids, done, kept))[2]
 
 
 @partial(jax.jit, static_argnames=("graph",))

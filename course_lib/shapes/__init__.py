@@ -16,6 +16,7 @@ from course_lib.shapes.attention import (
     check_mask_axes,
     check_memory,
     check_no_cache,
+    check_read,
     check_same_length,
 )
 from course_lib.shapes.kernels import check_bandwidth, check_kernel
@@ -71,6 +72,7 @@ __all__ = [
     "check_positions",
     "check_positive",
     "check_rate",
+    "check_read",
     "check_rotary",
     "check_same_length",
     "check_sampling",

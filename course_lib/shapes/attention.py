@@ -251,3 +251,22 @@ def check_cache_room(length: Any, new: Shape, room: Shape) -> None:
             f"the cache must have room for every token: got {stored} stored and "
             f"{new[-2]} new for max_len={room[-2]}. Make it larger when you start."
         )
+
+
+def check_read(context: Shape, k: Shape) -> None:
+    """Refuse keys that were computed from another context.
+
+    Args:
+        context: Shape of the context, `*B S D`.
+        k: Shape of the keys, `*B H S Dh`.
+
+    Raises:
+        ValueError: Batch or length differ.
+    """
+    context, k = tuple(context), tuple(k)
+    if (*context[:-2], context[-2]) != (*k[:-3], k[-2]):
+        raise ValueError(
+            "the cache beside a context must be what `read` returned for it: got keys "
+            f"{k} (batch, heads, positions, width) for a context {context}. Read this "
+            "context, or pass no cache."
+        )

@@ -225,7 +225,8 @@ class Block(nn.Module):
             memory_mask: True where a position may attend to a position of `memory`.
             causal: As in `MultiHeadAttention`, for self-attention.
             score_bias: As in `MultiHeadAttention`, for self-attention.
-            cache: As in `MultiHeadAttention`, for self-attention.
+            cache: As in `MultiHeadAttention`, for self-attention; if it holds what was
+                read of the memory, that is used and not computed again.
 
         Returns:
             A sequence of the same shape.
@@ -244,10 +245,11 @@ class Block(nn.Module):
 
         x = self._add(x, self.attention_norm, listen)
         if (cross := self.cross_attention) is not None:
+            known = None if cache is None else cache.memory
             x = self._add(
                 x,
                 self.cross_attention_norm,
-                lambda h: self.dropout(cross(h, memory, mask=memory_mask)),
+                lambda h: self.dropout(cross(h, memory, mask=memory_mask, cache=known)),
             )
         return self._add(x, self.feed_forward_norm, self.feed_forward)
 

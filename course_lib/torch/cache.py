@@ -7,6 +7,8 @@ from the start, 2 · layers · batch · heads · max_len · width numbers.
 Described in Pope et al. 2022, section 2.1, arXiv:2211.05102.
 """
 
+from collections.abc import Sequence
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -20,10 +22,20 @@ class LayerCache:
     Args:
         k: Room for keys, filled from the front.
         v: Room for values.
+        stored: Tokens in them already.
+        memory: What cross-attention of the same block has read: keys and values of
+            the whole source. None where there is none.
     """
 
-    def __init__(self, k: Float[Tensor, "B H S Dh"], v: Float[Tensor, "B H S Dh"]):
-        self.k, self.v, self.stored = k, v, 0
+    def __init__(
+        self,
+        k: Float[Tensor, "B H S Dh"],
+        v: Float[Tensor, "B H S Dh"],
+        *,
+        stored: int = 0,
+        memory: "LayerCache | None" = None,
+    ):
+        self.k, self.v, self.stored, self.memory = k, v, stored, memory
 
     def append(
         self, k: Float[Tensor, "B H T Dh"], v: Float[Tensor, "B H T Dh"]
@@ -63,6 +75,8 @@ class KVCache:
         d_head: Width of a head.
         like: A tensor whose dtype and device the cache takes; None means float32 on the
             CPU.
+        memories: What each layer's cross-attention has read; None where there is
+            none.
 
     Raises:
         ValueError: A size is not a whole number of at least 1.
@@ -77,6 +91,7 @@ class KVCache:
         d_head: int,
         *,
         like: Float[Tensor, "..."] | None = None,
+        memories: Sequence[LayerCache] | None = None,
     ):
         shape = (n_layers, batch, n_kv_heads, max_len, d_head)
         names = ("n_layers", "batch", "n_kv_heads", "max_len", "d_head")
@@ -84,7 +99,10 @@ class KVCache:
             check_size(name, size)
         like = torch.empty(0) if like is None else like
         k, v = like.new_zeros(shape), like.new_zeros(shape)
-        self.layers = [LayerCache(k[i], v[i]) for i in range(n_layers)]
+        self.layers = [
+            LayerCache(k[i], v[i], memory=None if memories is None else memories[i])
+            for i in range(n_layers)
+        ]
 
     def __getitem__(self, layer: int) -> LayerCache:
         return self.layers[layer]

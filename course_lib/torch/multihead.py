@@ -28,10 +28,12 @@ from course_lib.shapes import (
     check_mask_axes,
     check_no_cache,
     check_rate,
+    check_read,
     check_rotary,
     check_tensors,
 )
 from course_lib.torch.attention import attention
+from course_lib.torch.cache import LayerCache
 from course_lib.torch.linear import linear
 from course_lib.torch.masks import causal as causal_mask
 from course_lib.torch.position import Rotary
@@ -99,7 +101,7 @@ class MultiHeadAttention(nn.Module):
                 what `mask` says.
             score_bias: Added to the scores: `H T S`, or `*#B #H #T #S`.
             cache: One layer of a `KVCache`; it keeps keys and values, and S counts all
-                that it holds.
+                that it holds. With a context: what `read` returned for it.
 
         Returns:
             One vector for each position of `x`. A position that may attend to nothing
@@ -108,9 +110,9 @@ class MultiHeadAttention(nn.Module):
         Raises:
             ValueError: Shapes, kinds or dtypes do not fit; something is empty.
         """
-        offset = 0 if cache is None else cache.length
-        q, k, v = self._project(x, context, offset)
-        if cache is not None:
+        offset = 0 if cache is None or context is not None else cache.length
+        q, k, v = self._project(x, context, offset, cache)
+        if cache is not None and context is None:
             k, v = cache.append(k, v)
         mask, causal = self._rules(q, k, mask, causal, score_bias, offset)
         # The framework's function takes what is forbidden and what is added as one.
@@ -126,6 +128,23 @@ class MultiHeadAttention(nn.Module):
             enable_gqa=self.n_kv_heads != self.n_heads,
         )
         return self.o_proj(heads.transpose(-3, -2).flatten(-2))  # *B T D
+
+    def read(self, context: Float[Tensor, "B S D"]) -> LayerCache:
+        """Compute the keys and values of a context once, for whoever asks later.
+
+        Args:
+            context: The sequence that answers.
+
+        Returns:
+            What `forward` takes as `cache`, beside the same context.
+
+        Raises:
+            ValueError: As `forward`.
+        """
+        check_tensors(torch.Tensor, context=context)
+        check_inputs(context.shape, context.shape, self.q_proj.in_features)
+        k, v = self._keys_and_values(context, 0)
+        return LayerCache(k, v, stored=k.shape[-2])
 
     def maps(
         self,
@@ -159,17 +178,26 @@ class MultiHeadAttention(nn.Module):
         k, v = (t.repeat_interleave(group, dim=-3) for t in (k, v))
         return attention(q, k, v, mask=mask, bias=score_bias)[1]
 
-    def _project(self, x: Tensor, context: Tensor | None, offset: int):
-        context = x if context is None else context
+    def _project(
+        self, x: Tensor, context: Tensor | None, offset: int, cache: Any = None
+    ):
+        context = x if (own := context is None) else context
         check_tensors(torch.Tensor, x=x, context=context)
         check_inputs(x.shape, context.shape, self.q_proj.in_features)
-        q, k, v = self.q_proj(x), self.k_proj(context), self.v_proj(context)
-        q, k, v = (
-            t.unflatten(-1, (-1, self.d_head)).transpose(-3, -2) for t in (q, k, v)
-        )
-        if self.rotary is not None:
-            q, k = self.rotary(q, offset), self.rotary(k, offset)
-        return q, k, v
+        q = self._split(self.q_proj(x), offset)
+        if cache is not None and not own:
+            check_read(context.shape, cache.k.shape)
+            return q, cache.k, cache.v
+        return q, *self._keys_and_values(context, offset)
+
+    def _keys_and_values(self, context: Tensor, offset: int) -> tuple[Tensor, Tensor]:
+        values = self.v_proj(context).unflatten(-1, (-1, self.d_head))
+        return self._split(self.k_proj(context), offset), values.transpose(-3, -2)
+
+    def _split(self, t: Tensor, offset: int) -> Tensor:
+        """One row of heads for all positions, turned by them: `*B H T Dh`."""
+        t = t.unflatten(-1, (-1, self.d_head)).transpose(-3, -2)
+        return t if self.rotary is None else self.rotary(t, offset)
 
     def _rules(
         self,

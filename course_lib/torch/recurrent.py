@@ -216,6 +216,18 @@ class DilatedCNN(nn.Module):
         return x.mT
 
 
+class RecurrentCache:
+    """How far a target has been written, and what need not be computed again.
+
+    Args:
+        state: The decoder's hidden state and cell, `B D` each.
+        keys: What the memory is compared by; None without attention.
+    """
+
+    def __init__(self, state: State, keys: Float[Tensor, "B S D"] | None):
+        self.state, self.keys = state, keys
+
+
 class RecurrentSeq2Seq(nn.Module):
     """Translate with recurrence: read all of the source, then write word by word.
 
@@ -312,12 +324,30 @@ class RecurrentSeq2Seq(nn.Module):
         behind, _ = self.backward_lstm(x, mask=real, reverse=True)
         return torch.cat([before, behind], dim=-1)
 
+    def begin(
+        self, memory: Float[Tensor, "B S D"], max_len: int | None = None
+    ) -> RecurrentCache:
+        """Prepare for writing a target token by token: `decode`'s cache.
+
+        Args:
+            memory: What `encode` returned.
+            max_len: Not needed here: a state has one size, whatever is written. As in
+                `Seq2Seq`.
+
+        Returns:
+            The decoder's first state, and the keys of the memory.
+        """
+        keys = None if self.attention is None else self.attention.k_proj(memory)
+        h = torch.tanh(self.start(_last(memory)))
+        return RecurrentCache((h, torch.zeros_like(h)), keys)
+
     def decode(
         self,
         target: Int[Tensor, "B T"],
         memory: Float[Tensor, "B S D"],
         *,
         source_mask: Bool[Tensor, "B 1 1 S"] | None = None,
+        cache: RecurrentCache | None = None,
     ) -> Float[Tensor, "B T V"]:
         """Score the next target token at every position, given the annotations.
 
@@ -325,6 +355,7 @@ class RecurrentSeq2Seq(nn.Module):
             target: Target token ids, the start token first.
             memory: What `encode` returned.
             source_mask: As in `encode`.
+            cache: What `begin` returned, carried on by what came before `target`.
 
         Returns:
             Logits, as `forward`.
@@ -332,7 +363,7 @@ class RecurrentSeq2Seq(nn.Module):
         Raises:
             ValueError: Shapes or kinds do not fit; the sequence is empty.
         """
-        return self._write(target, memory, source_mask)[0]
+        return self._write(target, memory, source_mask, cache)[0]
 
     def maps(
         self,
@@ -359,13 +390,17 @@ class RecurrentSeq2Seq(nn.Module):
         memory = self.encode(source, source_mask=source_mask)
         return self._write(target, memory, source_mask)[1]
 
-    def _write(self, target: Tensor, memory: Tensor, mask: Tensor | None):
+    def _write(
+        self,
+        target: Tensor,
+        memory: Tensor,
+        mask: Tensor | None,
+        cache: RecurrentCache | None = None,
+    ):
         check_ids("target", target)
-        half = memory.shape[-1] // 2
-        last = torch.cat([memory[:, -1, :half], memory[:, 0, half:]], dim=-1)  # B D
-        state = (torch.tanh(self.start(last)), torch.zeros_like(last))
+        cache = self.begin(memory) if cache is None else cache
+        state, keys, last = cache.state, cache.keys, _last(memory)
         words = self.dropout(self.target_embedding(target))
-        keys = None if self.attention is None else self.attention.k_proj(memory)
         seen = None if mask is None else mask[:, 0]  # B 1 S
         read, maps = [], []
         for word in words.unbind(dim=1):
@@ -374,6 +409,7 @@ class RecurrentSeq2Seq(nn.Module):
             _, state = self.decoder(inputs[:, None], state)
             read.append(torch.cat([state[0], inputs], dim=-1))
             maps.append(weights)
+        cache.state = state
         mixed = self.mix(torch.stack(read, dim=1)).tanh()  # all positions at once
         return self.head(self.dropout(mixed)), torch.stack(maps, dim=1)
 
@@ -385,3 +421,9 @@ class RecurrentSeq2Seq(nn.Module):
         w = self.attention.score.weight[0]
         context, weights = additive_attention(query, keys, memory, w, mask=seen)
         return context[:, 0], weights[:, 0]
+
+
+def _last(memory: Tensor) -> Tensor:
+    """What each reading direction ended with: `B D`."""
+    half = memory.shape[-1] // 2
+    return torch.cat([memory[:, -1, :half], memory[:, 0, half:]], dim=-1)

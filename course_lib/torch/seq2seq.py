@@ -23,8 +23,9 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from course_lib.config import Seq2SeqConfig
-from course_lib.shapes import check_ids
+from course_lib.shapes import check_ids, check_positions, check_size
 from course_lib.torch.block import Block, norm_layer
+from course_lib.torch.cache import KVCache
 from course_lib.torch.linear import linear
 from course_lib.torch.position import Rotary, added_positions, alibi_bias
 
@@ -118,6 +119,37 @@ class Seq2Seq(nn.Module):
             x = block(x, mask=source_mask, score_bias=bias)
         return x if self.encoder_norm is None else self.encoder_norm(x)
 
+    def begin(self, memory: Float[Tensor, "B S D"], max_len: int) -> KVCache:
+        """Prepare for writing a target token by token: `decode`'s cache.
+
+        What cross-attention needs of the memory is computed here, once; what
+        self-attention needs of the target is kept as it comes.
+
+        Args:
+            memory: What `encode` returned.
+            max_len: Tokens that `decode` will be given.
+
+        Returns:
+            A cache in which nothing of the target stands yet.
+
+        Raises:
+            ValueError: `max_len` is no size, or more than the model has positions.
+        """
+        check_size("max_len", max_len)
+        if self.target_positions is not None:
+            check_positions(max_len, 0, self.config.max_len)
+        blocks: list[Any] = list(self.decoder)
+        heads = blocks[0].attention
+        return KVCache(
+            len(blocks),
+            len(memory),
+            heads.n_kv_heads,
+            max_len,
+            heads.d_head,
+            like=memory,
+            memories=[block.cross_attention.read(memory) for block in blocks],
+        )
+
     def decode(
         self,
         target: Int[Tensor, "B T"],
@@ -133,7 +165,8 @@ class Seq2Seq(nn.Module):
                 behind a target needs no mask: nothing before it looks that way.
             memory: What `encode` returned.
             source_mask: As in `encode`.
-            cache: A `KVCache` of what came before `target`; it takes `target` in.
+            cache: What `begin` returned: a `KVCache` of what came before `target`; it
+                takes `target` in.
 
         Returns:
             Logits: the softmax of a row is the distribution of the next token.

@@ -1,8 +1,9 @@
 """Writing the target of a translation, token after token (PyTorch).
 
 The source is read once. The target starts as the start token alone; the likeliest next
-token is put behind it until the stop token comes. Training is different: there the true
-target is given, and all its positions are predicted at once.
+token is put behind it until the stop token comes. What has been computed for the source
+and for the tokens before is kept, so each token is read once too. Training is
+different: there the true target is given, and all its positions are predicted at once.
 """
 
 from typing import Any
@@ -48,17 +49,18 @@ def translate(
     model.eval()
     with torch.inference_mode():
         memory = model.encode(source, source_mask=source_mask)
-        ids = torch.full_like(source[:, :1], start_token)
-        done = torch.zeros_like(ids[:, 0], dtype=torch.bool)
+        cache: Any = model.begin(memory, max_new_tokens)
+        token = torch.full_like(source[:, :1], start_token)
+        written, done = [], torch.zeros_like(token, dtype=torch.bool)
         for _ in range(max_new_tokens):
-            logits = model.decode(ids, memory, source_mask=source_mask)[:, -1]
+            logits = model.decode(token, memory, source_mask=source_mask, cache=cache)
             token = logits.argmax(dim=-1)
-            ids = torch.cat([ids, token[:, None]], dim=1)
+            written.append(token)
             done |= token == stop_token
             if done.all():
                 break
     model.train(was_training)
-    return [cut(row, stop_token) for row in ids[:, 1:].tolist()]
+    return [cut(row, stop_token) for row in torch.cat(written, dim=1).tolist()]
 
 
 def beam_translate(
