@@ -37,7 +37,12 @@ from course_lib.data.relations import (
     every_day,
     one_head_bound,
 )
-from course_lib.data.segments import Continuations, continuations, frame
+from course_lib.data.segments import (
+    Continuations,
+    continuations,
+    frame,
+    masked_segments,
+)
 from course_lib.data.sequences import NextToken, Pairs, induction, recall, reversal
 from course_lib.data.shipped import Digits, Macro, digits, macro
 from course_lib.data.sinusoids import Sinusoids, sinusoids
@@ -85,6 +90,7 @@ __all__ = [
     "majority",
     "majority_class",
     "mask_words",
+    "masked_segments",
     "matched_filter",
     "numbers",
     "one_head_bound",

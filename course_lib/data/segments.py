@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from course_lib.data.grammar import SPECIALS, _choices, _states, grammar
+from course_lib.data.masked import IGNORE, Masked, mask_words
 from course_lib.shapes import check_size
 
 _PAD, _CLS, _SEP = (SPECIALS.index(name) for name in ("[PAD]", "[CLS]", "[SEP]"))
@@ -70,6 +71,48 @@ def frame(
     return ids, types
 
 
+def masked_segments(
+    n: int,
+    length: int,
+    *,
+    seed: int | tuple[int, ...],
+    shown: tuple[float, float, float] = (0.8, 0.1, 0.1),
+) -> tuple[Masked, tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Texts of the grammar as BERT is trained on them: hidden words, two segments.
+
+    Each text is cut in two at a random place. The place is drawn without looking at the
+    words, so it tells nothing about them, and the best loss is that of the whole text:
+    `guess_losses(best_guess(grammar(), masked), masked)`.
+
+    Args:
+        n: Number of texts, N.
+        length: Words in a text, at least 2; T is three more.
+        seed: Fixes texts, cuts, and what is hidden.
+        shown: As for `mask_words`.
+
+    Returns:
+        The hidden words in the uncut texts, for the best guess; and what a model is
+        given: ids, token types and targets, all `N T`.
+    """
+    language, seeds = grammar(), np.random.default_rng(seed).integers(2**32, size=2)
+    masked = mask_words(
+        language.sample(n, length, seed=int(seeds[0])),
+        seed=int(seeds[1]),
+        vocab_size=language.vocab_size,
+        mask_id=language.mask_id,
+        shown=shown,
+    )
+    cuts = np.random.default_rng(seeds).integers(1, length, n)
+    ids, types = frame(*_cut(masked.inputs, cuts))
+    targets, _ = frame(*_cut(masked.targets, cuts), cls_id=IGNORE, sep_id=IGNORE)
+    return masked, (ids, types, targets)
+
+
+def _cut(rows: np.ndarray, cuts: np.ndarray) -> tuple[list, list]:
+    pairs = [(row[:cut], row[cut:]) for row, cut in zip(rows, cuts, strict=True)]
+    return [first for first, _ in pairs], [second for _, second in pairs]
+
+
 @dataclass(frozen=True, eq=False)
 class Continuations:
     """Beginnings of sentences and ends that fit them, or do not.
@@ -93,7 +136,7 @@ class Continuations:
 
 
 def continuations(
-    n: int, *, seed: int, longest_first: int = 12, longest_second: int = 7
+    n: int, *, seed: int, longest_first: int = 10, longest_second: int = 6
 ) -> Continuations:
     """Sentences of the grammar, cut before their main verb; half of the ends swapped.
 

@@ -46,6 +46,24 @@ def test_a_row_that_does_not_fit_is_refused():
         data.frame([[5]], [[8], [9]])
 
 
+def test_masked_segments_hold_the_masked_text_and_a_cut():
+    masked, (ids, types, targets) = data.masked_segments(37, 11, seed=(3, 5))
+    assert ids.shape == types.shape == targets.shape == (37, 14)
+    assert set(types.sum(axis=1)) <= set(range(2, 12))  # both segments hold a word
+    for row, target, text in zip(ids, targets, range(37), strict=True):
+        words = (row != 1) & (row != 2)
+        assert (row[words] == masked.inputs[text]).all()
+        assert (target[words] == masked.targets[text]).all()
+        assert (target[~words] == data.IGNORE).all()
+
+
+def test_masked_segments_are_fixed_by_their_seed():
+    first, again = (data.masked_segments(7, 11, seed=(3, 5))[1] for _ in range(2))
+    other = data.masked_segments(7, 11, seed=(3, 6))[1]
+    assert all((a == b).all() for a, b in zip(first, again, strict=True))
+    assert (first[0] != other[0]).any()
+
+
 @pytest.fixture(scope="module")
 def pairs():
     return data.continuations(1201, seed=5)
