@@ -72,11 +72,17 @@ def cut_style(style: str, names: set[str]) -> str:
 
 
 def characters(styles: Iterable[str]) -> set[int]:
-    """List the characters of the icons that style sheets still show."""
+    """List the characters of the icons that style sheets still show.
+
+    A sheet names them by number or holds the character itself, as the theme's does for
+    the icons of admonitions.
+    """
     return {
-        int(code, 16)
+        int(code, 16) if code else ord(character)
         for style in styles
-        for code in re.findall(r"[\"']\\(f[0-9a-f]{3}|e[0-9a-f]{3})[\"']", style)
+        for code, character in re.findall(
+            r"[\"'](?:\\([ef][0-9a-f]{3})|([\ue000-\uf8ff]))[\"']", style
+        )
     }
 
 

@@ -54,6 +54,7 @@ def test_rules_of_icons_that_no_page_uses_are_left_out():
 
 def test_the_font_keeps_what_the_style_sheet_shows():
     assert characters([cut_style(STYLE, {"gear"})]) == {0xF013, 0xF05A}
+    assert characters(['main{--pst-icon-tip:"\uf0eb"}']) == {0xF0EB}
 
 
 def test_a_font_is_cut_to_some_characters(tmp_path):
