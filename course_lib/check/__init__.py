@@ -24,7 +24,9 @@ from course_lib.check import (
     position,
     recurrent,
     sampling,
+    seq2seq,
     tokens,
+    vit,
 )
 from course_lib.check.marking import Exercise, Report, mark
 
@@ -41,7 +43,9 @@ EXERCISES: dict[str, Exercise] = {
     **position.EXERCISES,
     **recurrent.EXERCISES,
     **sampling.EXERCISES,
+    **seq2seq.EXERCISES,
     **tokens.EXERCISES,
+    **vit.EXERCISES,
 }
 
 
