@@ -136,7 +136,7 @@ class Continuations:
 
 
 def continuations(
-    n: int, *, seed: int, longest_first: int = 10, longest_second: int = 6
+    n: int, *, seed: int, longest_first: int = 8, longest_second: int = 5
 ) -> Continuations:
     """Sentences of the grammar, cut before their main verb; half of the ends swapped.
 

@@ -1,0 +1,112 @@
+"""Go on with the pre-training that the chapter on BERT begins, to the end.
+
+    python book/checkpoints/bert.py               # into course_lib/data/trained
+    python book/checkpoints/bert.py some/folder   # into another folder
+
+The chapter makes the first `LIVE` steps of this run in front of the reader. The command
+makes all of it, with PyTorch on one thread, in about four minutes: `RUN`, whose rate
+falls with the root of the steps, and then `COOL`, in which it falls to zero. The file,
+bert.safetensors, holds the weights and, as JSON in its metadata, how the loss went.
+"""
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import torch
+from safetensors.numpy import save_file
+
+import course_lib.torch as ct
+from course_lib import data
+from course_lib.batches import in_turn
+from course_lib.config import BERTConfig, TrainConfig
+
+ROOT = Path(__file__).resolve().parents[2]
+T, BATCH, N_TEST, SPREAD, LIVE = 16, 64, 1000, 3, 250
+MODEL = BERTConfig(
+    vocab_size=data.grammar().vocab_size,
+    max_len=T + 3,
+    d_model=64,
+    n_layers=2,
+    n_heads=4,
+)
+RUN = TrainConfig(
+    steps=8000,
+    learning_rate=4e-3,
+    schedule="inverse_sqrt",
+    warmup=200,
+    evaluate_every=50,
+)
+COOL = TrainConfig(
+    steps=4000,
+    learning_rate=RUN.learning_rate * (RUN.warmup / RUN.steps) ** 0.5,
+    schedule="cosine",
+    evaluate_every=50,
+)
+
+
+def batch(step: int) -> tuple[np.ndarray, ...]:
+    """New texts for every step, so none is ever read twice."""
+    return data.masked_segments(BATCH, T, seed=(0, step))[1]
+
+
+def loss(model, ids, types, targets):
+    """Surprise at the hidden words alone: a sum, and their number."""
+    return ct.cross_entropy_sum(model(ids, token_types=types), targets)
+
+
+def start(config: BERTConfig) -> dict[str, np.ndarray]:
+    """BERT's start, three times as wide: it was made for models that are wider."""
+    torch.manual_seed(0)
+    fresh = ct.get_weights(ct.BERTForMaskedLM(config))
+    return {name: SPREAD * a if a.ndim > 1 else a for name, a in fresh.items()}
+
+
+def train(run: TrainConfig, cool: TrainConfig):
+    """The whole run.
+
+    Args:
+        run: The first part.
+        cool: The second; its batches follow on those of the first.
+
+    Returns:
+        The model, and how the loss went: of the test texts at `eval_steps`, and of the
+        first `LIVE` batches.
+    """
+    model = ct.BERTForMaskedLM(MODEL)
+    ct.set_weights(model, start(MODEL))
+    test = in_turn(*data.masked_segments(N_TEST, T, seed=1)[1], batch_size=250)
+
+    def judge(model):
+        return ct.mean_loss(model, test, loss)
+
+    first = ct.fit(model, batch, loss, config=run, evaluate=judge)
+    last = ct.fit(
+        model, lambda i: batch(run.steps + i), loss, config=cool, evaluate=judge
+    )
+    return model, {
+        "model": asdict(MODEL),
+        "run": asdict(run),
+        "cool": asdict(cool),
+        "losses": first.losses[:LIVE],
+        "eval_steps": first.eval_steps + [run.steps + i for i in last.eval_steps],
+        "evals": first.evals["loss"] + last.evals["loss"],
+    }
+
+
+def main(folder: Path) -> None:
+    """Train and write the file."""
+    torch.set_num_threads(1)
+    model, history = train(RUN, COOL)
+    save_file(
+        ct.get_weights(model),
+        folder / "bert.safetensors",
+        {"format": "course_lib weights 1", "history": json.dumps(history)},
+    )
+
+
+if __name__ == "__main__":
+    target = ROOT / "course_lib" / "data" / "trained"
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else target)
