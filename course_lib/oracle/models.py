@@ -214,9 +214,9 @@ def forecaster(past: np.ndarray, weights: Weights, config: Any) -> np.ndarray:
         n_layers=config.n_layers,
         mask=None,
     )
-    rows = list(x.swapaxes(0, 1))
-    read = np.concatenate(rows, axis=-1) if config.reading == "all" else sum(rows)
-    read = read if config.reading == "all" else read / config.n_patches
+    read = x.mean(axis=1)
+    if config.reading == "all":
+        read = np.concatenate(list(x.swapaxes(0, 1)), axis=-1)
     return linear(read, weights, "head").reshape(len(past), *steps)
 
 
