@@ -1,0 +1,119 @@
+"""The picture of the chapter on vision transformers that is not drawn by its own cells.
+
+    python book/figures/vit.py   # vit-tokens.svg
+
+From an image to tokens to a class. Letters are outlines.
+"""
+
+from pathlib import Path
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
+
+from course_lib import plot
+from course_lib.data.drawn_shapes import draw
+
+HERE = Path(__file__).parent
+INK, GRAY = plot.COLORS["black"], plot.COLORS["gray"]
+CLS, POSITION = plot.COLORS["vermillion"], plot.COLORS["blue"]
+SIZE, PATCH = 12, 4
+GRID = SIZE // PATCH
+N_PATCHES = GRID**2
+
+
+def image() -> np.ndarray:
+    """A triangle, gray values from 0 to 1, `SIZE SIZE`."""
+    center, radius, angle = np.array([[6.2, 5.6]]), np.array([3.4]), np.array([0.5])
+    return draw("triangle", SIZE, center, radius, angle)[0]
+
+
+def cut(picture: np.ndarray) -> np.ndarray:
+    """Its patches, row by row, `N_PATCHES PATCH PATCH`."""
+    apart = picture.reshape(GRID, PATCH, GRID, PATCH).swapaxes(1, 2)
+    return apart.reshape(N_PATCHES, PATCH, PATCH)
+
+
+def _pixels(ax: Axes, values: np.ndarray, left: float, top: float, side: float):
+    """Gray pixels, and a frame around them."""
+    rows, columns = values.shape
+    for (i, j), value in np.ndenumerate(values):
+        shade = plt.get_cmap(plot.WEIGHTS)(0.9 * value)
+        corner = left + j * side, top - (i + 1) * side
+        ax.add_patch(Rectangle(corner, side, side, fc=shade, ec=shade, lw=0.3))
+    ax.add_patch(
+        Rectangle(
+            (left, top - rows * side), columns * side, rows * side, fill=False, ec=INK
+        )
+    )
+
+
+def _arrow(ax: Axes, start: tuple, end: tuple, color: str = INK):
+    ax.add_patch(
+        FancyArrowPatch(
+            start, end, arrowstyle="-|>", mutation_scale=14, color=color, lw=1.5
+        )
+    )
+
+
+def tokens() -> Figure:
+    """The image, its patches, the row of tokens, the encoder, the class."""
+    figure, ax = plt.subplots(figsize=(7, 5.9))
+    step = 1.0
+    picture = image()
+    _pixels(ax, picture, 0.2, 9.2, 0.23)
+    for i in range(1, GRID):
+        at = i * PATCH * 0.23
+        ax.plot([0.2 + at] * 2, [9.2, 9.2 - SIZE * 0.23], color=INK, lw=1)
+        ax.plot([0.2, 0.2 + SIZE * 0.23], [9.2 - at] * 2, color=INK, lw=1)
+    ax.text(1.6, 9.4, f"image {SIZE} × {SIZE}", ha="center")
+    _arrow(ax, (3.2, 7.8), (4.2, 7.8))
+    for k, patch in enumerate(cut(picture)):
+        row, column = divmod(k, GRID)
+        left, top = 4.5 + 1.25 * column, 9.2 - 1.0 * row
+        _pixels(ax, patch, left, top, 0.2)
+        ax.text(left + 0.92, top - 0.5, f"{k + 1}", fontsize=10, color=GRAY)
+    ax.text(6.2, 9.4, f"{N_PATCHES} patches {PATCH} × {PATCH}", ha="center")
+    ax.text(8.5, 7.8, f"{PATCH**2} pixels\nin a row, times $W$", va="center")
+    _arrow(ax, (6.2, 6.05), (6.2, 5.25))
+    for k in range(N_PATCHES + 1):
+        left = 0.6 + k * step
+        color = CLS if k == 0 else INK
+        box = Rectangle((left, 4.2), 0.8, 0.8, fc="#F4F4F4", ec=color, lw=1.5)
+        ax.add_patch(box)
+        label = "CLS" if k == 0 else f"{k}"
+        ax.text(left + 0.4, 4.6, label, ha="center", va="center", color=color)
+        ax.text(left + 0.4, 3.75, f"$+p_{k}$", ha="center", va="center", color=POSITION)
+        _arrow(ax, (left + 0.4, 3.45), (left + 0.4, 2.9))
+    ax.text(10.6, 4.6, "tokens", va="center", ha="left")  # the row's name, right of it
+    ax.text(10.6, 3.75, "positions", va="center", ha="left", color=POSITION)
+    ax.add_patch(
+        FancyBboxPatch(
+            (0.7, 2.0), 9.6, 0.7, boxstyle="round,pad=0.1", fc="#EFEDF5", ec=INK
+        )
+    )
+    ax.text(
+        5.5, 2.35, "encoder: $L$ blocks, everybody sees everybody", ha="center",
+        va="center",
+    )  # fmt: skip
+    _arrow(ax, (1.0, 1.85), (1.0, 1.1), CLS)
+    ax.text(1.4, 0.75, "norm, one linear map, softmax:  ", va="center", ha="left")
+    ax.text(6.6, 0.75, "triangle", va="center", ha="left", color=CLS, weight="bold")
+    ax.text(1.0, 0.75, "CLS", va="center", ha="center", color=CLS)
+    ax.set(xlim=(0, 12.4), ylim=(0.4, 9.9))
+    ax.set_axis_off()
+    return figure
+
+
+def main() -> None:
+    """Write the picture."""
+    plot.use_style()
+    mpl.rcParams["svg.hashsalt"] = "vit"
+    tokens().savefig(HERE / "vit-tokens.svg", metadata={"Date": None})
+
+
+if __name__ == "__main__":
+    main()
