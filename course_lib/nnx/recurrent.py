@@ -234,12 +234,17 @@ class RecurrentCache(nnx.Module):
     """How far a target has been written, and what need not be computed again.
 
     Args:
-        state: The decoder's hidden state and cell, `B D` each.
+        h: The decoder's hidden state.
+        c: Its cell.
         keys: What the memory is compared by; None without attention.
     """
 
-    def __init__(self, state: State, keys: Float[Array, "B S D"] | None):
-        h, c = state
+    def __init__(
+        self,
+        h: Float[Array, "B D"],
+        c: Float[Array, "B D"],
+        keys: Float[Array, "B S D"] | None,
+    ):
         self.h, self.c = nnx.Cache(h), nnx.Cache(c)
         self.keys = None if keys is None else nnx.Cache(keys)
 
@@ -359,7 +364,7 @@ class RecurrentSeq2Seq(nnx.Module):
         """
         keys = None if self.attention is None else self.attention.k_proj(memory)
         h = jnp.tanh(self.start(_last(memory)))
-        return RecurrentCache((h, jnp.zeros_like(h)), keys)
+        return RecurrentCache(h, jnp.zeros_like(h), keys)
 
     def decode(
         self,

@@ -220,12 +220,18 @@ class RecurrentCache:
     """How far a target has been written, and what need not be computed again.
 
     Args:
-        state: The decoder's hidden state and cell, `B D` each.
+        h: The decoder's hidden state.
+        c: Its cell.
         keys: What the memory is compared by; None without attention.
     """
 
-    def __init__(self, state: State, keys: Float[Tensor, "B S D"] | None):
-        self.state, self.keys = state, keys
+    def __init__(
+        self,
+        h: Float[Tensor, "B D"],
+        c: Float[Tensor, "B D"],
+        keys: Float[Tensor, "B S D"] | None,
+    ):
+        self.h, self.c, self.keys = h, c, keys
 
 
 class RecurrentSeq2Seq(nn.Module):
@@ -339,7 +345,7 @@ class RecurrentSeq2Seq(nn.Module):
         """
         keys = None if self.attention is None else self.attention.k_proj(memory)
         h = torch.tanh(self.start(_last(memory)))
-        return RecurrentCache((h, torch.zeros_like(h)), keys)
+        return RecurrentCache(h, torch.zeros_like(h), keys)
 
     def decode(
         self,
@@ -399,7 +405,7 @@ class RecurrentSeq2Seq(nn.Module):
     ):
         check_ids("target", target)
         cache = self.begin(memory) if cache is None else cache
-        state, keys, last = cache.state, cache.keys, _last(memory)
+        state, keys, last = (cache.h, cache.c), cache.keys, _last(memory)
         words = self.dropout(self.target_embedding(target))
         seen = None if mask is None else mask[:, 0]  # B 1 S
         read, maps = [], []
@@ -409,7 +415,7 @@ class RecurrentSeq2Seq(nn.Module):
             _, state = self.decoder(inputs[:, None], state)
             read.append(torch.cat([state[0], inputs], dim=-1))
             maps.append(weights)
-        cache.state = state
+        cache.h, cache.c = state
         mixed = self.mix(torch.stack(read, dim=1)).tanh()  # all positions at once
         return self.head(self.dropout(mixed)), torch.stack(maps, dim=1)
 
