@@ -23,7 +23,7 @@ from course_lib import data
 from course_lib.config import TrainConfig, ViTConfig
 
 ROOT = Path(__file__).resolve().parents[2]
-SIZE, NOISE, BATCH, N_TEST, LIVE = 16, 0.1, 64, 1000, 200
+SIZE, NOISE, BATCH, N_TEST, LIVE = 16, 0.1, 64, 1000, 150
 CENTER, SPREAD = 0.1, 0.27  # of the pixels: about their mean and deviation
 MODEL = ViTConfig(
     image_size=SIZE,
