@@ -2,10 +2,10 @@
 
 import itertools
 
-import drawing_scripts
+import book_scripts
 import pytest
 
-before = drawing_scripts.load("before")
+before = book_scripts.load("before")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """The picture of BERT's input, held to the package's layout."""
 
-import drawing_scripts
+import book_scripts
 import pytest
 
 from course_lib import data
@@ -8,7 +8,7 @@ from course_lib import data
 
 @pytest.fixture(scope="module")
 def bert():
-    return drawing_scripts.load("bert")
+    return book_scripts.load("bert")
 
 
 def test_the_picture_shows_what_the_package_lays_out(bert):

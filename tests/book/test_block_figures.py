@@ -1,13 +1,13 @@
 """The picture of the norms, held to the norms: what it colors is what counts."""
 
-import drawing_scripts
+import book_scripts
 import numpy as np
 import pytest
 
 
 @pytest.fixture(scope="module")
 def block():
-    return drawing_scripts.load("block")
+    return book_scripts.load("block")
 
 
 @pytest.fixture(scope="module")

@@ -1,56 +1,25 @@
 """The stored weights of BERT: the run that the chapter begins, and no other."""
 
 import dataclasses
-import importlib.util
-import json
-import re
-from pathlib import Path
 
 import numpy as np
 import pytest
-from safetensors import safe_open
+from book_scripts import as_stored, cell, load, stored_run
 
 from course_lib import data
 from course_lib.config import BERTConfig, TrainConfig
 
 pytest.importorskip("torch")
-BOOK = Path(__file__).parents[2] / "book"
 
 
 @pytest.fixture(scope="module")
 def command():
-    path = BOOK / "checkpoints" / "bert.py"
-    spec = importlib.util.spec_from_file_location("bert_checkpoint", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def read(path):
-    with safe_open(path, framework="numpy") as file:
-        return json.loads(file.metadata()["history"])
+    return load("bert", "checkpoints")
 
 
 @pytest.fixture(scope="module")
 def history():
-    return read(data.trained("bert"))
-
-
-def chapter_cell(words):
-    """The code of the chapter's cell that holds these words."""
-    cells = re.findall(
-        r"```\{code-cell\} ipython3\n(.*?)\n```",
-        (BOOK / "bert.md").read_text("utf-8"),
-        re.DOTALL,
-    )
-    (found,) = (cell for cell in cells if words in cell)
-    return found
-
-
-def as_stored(config):
-    return json.loads(json.dumps(dataclasses.asdict(config)))
+    return stored_run(data.trained("bert"))
 
 
 def test_the_file_is_of_the_command(command, history):
@@ -75,7 +44,7 @@ def test_the_chapter_begins_the_run_of_the_command(command):
         "test_rows": (),
         "wide_start": lambda *_: {},
     }
-    exec(chapter_cell("reader = BERTConfig("), names)
+    exec(cell("bert", "reader = BERTConfig("), names)
     assert names["reader"] == command.MODEL
     assert names["whole"] == command.RUN
     assert names["LIVE"] == command.LIVE
@@ -107,6 +76,6 @@ def test_the_weights_have_the_loss_that_the_file_says(wing, command, history):
 def test_the_command_makes_the_file_again(command, history, tmp_path):
     """On another processor rounding grows over 12,000 steps: not to the last digit."""
     command.main(tmp_path)
-    again = read(tmp_path / "bert.safetensors")
+    again = stored_run(tmp_path / "bert.safetensors")
     np.testing.assert_allclose(again["losses"], history["losses"], atol=0.1)
     assert abs(again["evals"][-1] - history["evals"][-1]) < 0.02

@@ -1,49 +1,31 @@
 """The stored weights of ViT: the run that the chapter begins, and no other."""
 
 import dataclasses
-import importlib.util
-import json
 import math
-import re
-from pathlib import Path
 
 import numpy as np
 import pytest
-from safetensors import safe_open
+from book_scripts import as_stored, cell, load, stored_run
 
 from course_lib import data
 from course_lib.config import TrainConfig, ViTConfig
 
 torch = pytest.importorskip("torch")
-BOOK = Path(__file__).parents[2] / "book"
 
 
 @pytest.fixture(scope="module")
 def command():
-    path = BOOK / "checkpoints" / "vit.py"
-    spec = importlib.util.spec_from_file_location("vit_checkpoint", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def read(path):
-    with safe_open(path, framework="numpy") as file:
-        return json.loads(file.metadata()["history"])
+    return load("vit", "checkpoints")
 
 
 @pytest.fixture(scope="module")
 def history():
-    return read(data.trained("vit"))
+    return stored_run(data.trained("vit"))
 
 
 @pytest.fixture(scope="module")
 def chapter(command):
     """What the chapter's cells with the data and the settings define."""
-    text = (BOOK / "vit.md").read_text("utf-8")
-    cells = re.findall(r"```\{code-cell\} ipython3\n(.*?)\n```", text, re.DOTALL)
     names = {
         "TrainConfig": TrainConfig,
         "ViTConfig": ViTConfig,
@@ -54,13 +36,8 @@ def chapter(command):
         "torch": torch,
     }
     for words in ("def drawn_images(", "sharp = ViTConfig("):
-        (cell,) = (c for c in cells if words in c)
-        exec(cell, names)
+        exec(cell("vit", words), names)
     return names
-
-
-def as_stored(config):
-    return json.loads(json.dumps(dataclasses.asdict(config)))
 
 
 def test_the_file_is_of_the_command(command, history):
@@ -105,7 +82,7 @@ def test_the_weights_name_the_shapes(wing, command, history):
 def test_the_command_makes_the_file(command, history, tmp_path):
     """All of it, minutes long; loss to 0.02 nats, errors to one image in a hundred."""
     command.main(tmp_path)
-    again = read(tmp_path / "vit.safetensors")
+    again = stored_run(tmp_path / "vit.safetensors")
     assert again["eval_steps"] == history["eval_steps"]
     for name, tolerance in (("loss", 0.02), ("errors", 0.01)):
         found, stored = again["evals"][name][-1], history["evals"][name][-1]

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from drawing_scripts import FIGURES
+from book_scripts import FIGURES
 
 SCRIPTS = sorted(FIGURES.glob("*.py"))
 

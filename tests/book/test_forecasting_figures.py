@@ -1,12 +1,12 @@
 """The pictures of windows and origins, held to what they say about leaks."""
 
-import drawing_scripts
+import book_scripts
 import pytest
 
 
 @pytest.fixture(scope="module")
 def forecasting():
-    return drawing_scripts.load("forecasting")
+    return book_scripts.load("forecasting")
 
 
 def test_a_training_window_ends_with_its_horizon_at_the_origin(forecasting):

@@ -4,13 +4,13 @@ import ast
 import re
 from pathlib import Path
 
-import drawing_scripts
+import book_scripts
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[2]
-generation = drawing_scripts.load("generation")
+generation = book_scripts.load("generation")
 
 
 def test_the_trees_probabilities_are_a_distribution():

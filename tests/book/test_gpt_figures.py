@@ -1,6 +1,6 @@
 """The picture of two heads, held to the task: they look where the answer stands."""
 
-import drawing_scripts
+import book_scripts
 import pytest
 
 from course_lib import data
@@ -8,7 +8,7 @@ from course_lib import data
 
 @pytest.fixture(scope="module")
 def gpt():
-    return drawing_scripts.load("gpt")
+    return book_scripts.load("gpt")
 
 
 def test_the_two_heads_find_the_answer_wherever_there_is_one(gpt):

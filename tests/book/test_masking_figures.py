@@ -1,6 +1,6 @@
 """The drawing of the causal mask's rows: what its code draws is what the page shows."""
 
-import drawing_scripts
+import book_scripts
 import matplotlib as mpl
 import pytest
 
@@ -12,7 +12,7 @@ def masking():
     with mpl.rc_context():
         plot.use_style()
         mpl.rcParams["svg.hashsalt"] = "masking"
-        yield drawing_scripts.load("masking")
+        yield book_scripts.load("masking")
 
 
 def test_a_row_reads_its_own_word_and_those_before_and_says_the_next(masking):

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-import drawing_scripts
+import book_scripts
 import matplotlib.pyplot as plt
 
 ROOT = Path(__file__).parents[2]
-seq2seq = drawing_scripts.load("seq2seq")
+seq2seq = book_scripts.load("seq2seq")
 
 
 def test_the_feed_forward_net_is_inside_what_is_repeated():

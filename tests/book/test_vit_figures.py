@@ -1,13 +1,13 @@
 """The picture of patches, held to what the model's convolution reads."""
 
-import drawing_scripts
+import book_scripts
 import numpy as np
 import pytest
 
 
 @pytest.fixture(scope="module")
 def vit():
-    return drawing_scripts.load("vit")
+    return book_scripts.load("vit")
 
 
 def test_the_patches_drawn_are_those_that_a_convolution_reads(vit):
