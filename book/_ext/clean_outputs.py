@@ -22,7 +22,7 @@ PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 PNG_CHUNKS = {b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND"}
 PLACES = (Path.home(), Path(sys.prefix), Path(__file__).resolve().parents[2])
 COLORS = 256
-UNSEEN = 8  # steps out of 255, in a channel
+UNSEEN = 16  # steps out of 255, in a channel
 UNSTABLE = {
     "the address of an object": re.compile(r"\bat 0x[0-9a-f]{6,}"),
     "a path on this machine": re.compile(
