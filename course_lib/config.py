@@ -8,7 +8,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from course_lib.shapes import (
+from course_lib.checks import (
     check_choice,
     check_even,
     check_heads,
@@ -369,7 +369,8 @@ class TrainConfig:
     Args:
         steps: Updates of the weights.
         learning_rate: The largest rate that the schedule reaches.
-        schedule: "constant", "cosine" or "inverse_sqrt"; see `course_lib.schedules`.
+        schedule: "constant", "cosine" or "inverse_sqrt"; see
+            `course_lib.training.schedules`.
         warmup: Updates over which the rate first rises from 0, in a straight line.
         floor: Where the cosine ends, as a share of `learning_rate`.
         betas: How much of AdamW's two running means, of the gradient and of its square,

@@ -17,6 +17,8 @@ from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 
+from course_lib.arrays import to_numpy
+
 COLORS = {
     "orange": "#E69F00",
     "sky": "#56B4E9",
@@ -65,11 +67,6 @@ def use_style() -> None:
             "savefig.facecolor": "white",
         }
     )
-
-
-def to_numpy(x: Any) -> np.ndarray:
-    """An array of either wing, or anything NumPy reads, as a NumPy array."""
-    return np.asarray(x.detach().cpu() if hasattr(x, "detach") else x)
 
 
 def _matrix(x: Any, name: str, axes: int = 2) -> np.ndarray:

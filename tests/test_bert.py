@@ -101,7 +101,7 @@ def test_wings_agree_on_the_classifier(both, rng):
     assert_wings_agree(
         both,
         lambda w: w.make(w.lib.BERTForClassification, CONFIG, C),
-        lambda w, m: m(w.array(ids), mask=w.lib.padding([3, T], T)),
+        lambda w, m: m(w.array(ids), mask=w.lib.padding_mask([3, T], T)),
     )
 
 
@@ -124,7 +124,7 @@ def test_padding_changes_nothing(wing, rng, position):
     padded = model(
         wing.array(ids),
         token_types=wing.array(types),
-        mask=wing.lib.padding([3, 3], T),
+        mask=wing.lib.padding_mask([3, 3], T),
     )
     assert_close(wing.numpy(padded)[:, :3], alone)
 
@@ -160,7 +160,7 @@ def test_no_token_types_means_the_first(wing, rng):
 def test_a_sequence_of_nothing_but_padding_is_finite(wing, rng):
     model, _ = randomize(wing, wing.make(wing.lib.BERTForMaskedLM, CONFIG))
     ids, _ = draw(rng)
-    mask = wing.lib.padding([0, T], T)
+    mask = wing.lib.padding_mask([0, T], T)
     assert np.isfinite(wing.numpy(model(wing.array(ids), mask=mask))).all()
     grads = wing.parameter_grads(
         model, lambda m: (m(wing.array(ids), mask=mask) ** 2).sum()

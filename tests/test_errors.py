@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 
-from course_lib import shapes
-
 
 def arrays(wing, *shapes_, dtype="float32"):
     return [wing.array(np.ones(shape, dtype)) for shape in shapes_]

@@ -119,7 +119,7 @@ def test_padding_at_the_end_changes_nothing(wing, rng, position):
     model, _ = randomize(wing, wing.make(wing.lib.GPT, vary(position=position)))
     ids = draw(rng)
     alone = wing.numpy(model(wing.array(ids[:, :3])))
-    mask = wing.lib.padding([3, 3], T)
+    mask = wing.lib.padding_mask([3, 3], T)
     assert_close(wing.numpy(model(wing.array(ids), mask=mask))[:, :3], alone)
 
 

@@ -71,12 +71,12 @@ def test_a_wing_hides_no_error_of_its_own():
         [
             sys.executable,
             "-c",
-            "import sys; sys.modules['course_lib.shapes'] = None\n"
+            "import sys; sys.modules['course_lib.checks'] = None\n"
             "import course_lib.torch",
         ],
         capture_output=True,
         text=True,
         check=False,
     )
-    assert "course_lib.shapes" in run.stderr
+    assert "course_lib.checks" in run.stderr
     assert "pip install" not in run.stderr

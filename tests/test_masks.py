@@ -27,29 +27,29 @@ PATTERNS = {
 def test_equals_the_rule_asked_of_every_pair(wing, name, n_queries, more):
     options, rule = PATTERNS[name]
     n_keys = n_queries + more
-    got = wing.numpy(getattr(wing.lib, name)(n_queries, n_keys, **options))
+    got = wing.numpy(getattr(wing.lib, f"{name}_mask")(n_queries, n_keys, **options))
     assert got.dtype == bool
     np.testing.assert_array_equal(got, oracle.mask(n_queries, n_keys, rule))
 
 
 @pytest.mark.parametrize("name", PATTERNS)
 def test_fewer_queries_than_keys_are_the_last_rows(wing, name):
-    make, options = getattr(wing.lib, name), PATTERNS[name][0]
+    make, options = getattr(wing.lib, f"{name}_mask"), PATTERNS[name][0]
     whole = wing.numpy(make(S, **options))
     np.testing.assert_array_equal(wing.numpy(make(T, S, **options)), whole[-T:])
 
 
 def test_an_offset_says_where_the_first_query_stands(wing):
-    whole = wing.numpy(wing.lib.causal(S))
-    rows = wing.numpy(wing.lib.causal(T, S, offset=2))
+    whole = wing.numpy(wing.lib.causal_mask(S))
+    rows = wing.numpy(wing.lib.causal_mask(T, S, offset=2))
     np.testing.assert_array_equal(rows, whole[2 : 2 + T])
 
 
 def test_an_offset_may_be_traced():
     jax = pytest.importorskip("jax")
     lib = pytest.importorskip("course_lib.nnx")
-    rows = jax.jit(lambda offset: lib.causal(T, S, offset=offset))(3)
-    np.testing.assert_array_equal(rows, oracle.causal(S, S)[3 : 3 + T])
+    rows = jax.jit(lambda offset: lib.causal_mask(T, S, offset=offset))(3)
+    np.testing.assert_array_equal(rows, oracle.causal_mask(S, S)[3 : 3 + T])
 
 
 @given(st.lists(st.integers(0, 7), min_size=1, max_size=5))
@@ -57,41 +57,41 @@ def test_padding_by_lengths_equals_padding_by_ids(wing, lengths):
     ids = np.ones((len(lengths), 7), dtype=np.int32)
     for row, length in zip(ids, lengths, strict=True):
         row[length:] = 0
-    by_length = wing.numpy(wing.lib.padding(lengths, 7))
-    by_array = wing.numpy(wing.lib.padding(wing.array(lengths), 7))
-    by_id = wing.numpy(wing.lib.padding_from_ids(wing.array(ids), 0))
-    np.testing.assert_array_equal(by_length, oracle.padding(np.array(lengths), 7))
+    by_length = wing.numpy(wing.lib.padding_mask(lengths, 7))
+    by_array = wing.numpy(wing.lib.padding_mask(wing.array(lengths), 7))
+    by_id = wing.numpy(wing.lib.padding_mask_from_ids(wing.array(ids), 0))
+    np.testing.assert_array_equal(by_length, oracle.padding_mask(np.array(lengths), 7))
     np.testing.assert_array_equal(by_array, by_length)
     np.testing.assert_array_equal(by_id, by_length)
 
 
 def test_padding_may_stand_anywhere(wing):
     ids = wing.array(np.array([[0, 3, 0, 5, 7]]))
-    real = wing.numpy(wing.lib.padding_from_ids(ids, 0))
+    real = wing.numpy(wing.lib.padding_mask_from_ids(ids, 0))
     np.testing.assert_array_equal(real[0, 0, 0], [False, True, False, True, True])
 
 
 def test_masks_combine(wing):
-    both = wing.lib.causal(S) & wing.lib.window(S, size=3)
+    both = wing.lib.causal_mask(S) & wing.lib.window_mask(S, size=3)
     expected = oracle.mask(S, S, lambda i, j: 0 <= i - j <= 2)
     np.testing.assert_array_equal(wing.numpy(both), expected)
     assert (wing.numpy(both).sum(-1)[2:] == 3).all()  # the last `size` tokens
-    either = wing.lib.window(S, size=2) | wing.lib.global_tokens(S, n_global=1)
+    either = wing.lib.window_mask(S, size=2) | wing.lib.global_mask(S, n_global=1)
     assert wing.numpy(either)[0].all()
-    batch = wing.lib.padding([2, 5], 5) & wing.lib.causal(5)
+    batch = wing.lib.padding_mask([2, 5], 5) & wing.lib.causal_mask(5)
     assert tuple(batch.shape) == (2, 1, 5, 5)
 
 
 def test_every_query_sees_itself(wing):
     for name, (options, _) in PATTERNS.items():
         if name != "global_tokens":
-            mask = wing.numpy(getattr(wing.lib, name)(S, **options))
+            mask = wing.numpy(getattr(wing.lib, f"{name}_mask")(S, **options))
             assert mask.diagonal().all(), name
 
 
 def test_masked_attention_equals_attention_over_what_is_left(wing, rng):
     q, k, v = (rng.standard_normal((T, 7)) for _ in range(3))
-    mask = wing.lib.causal(T)
+    mask = wing.lib.causal_mask(T)
     got, _ = wing.lib.attention(*map(wing.array, (q, k, v)), mask=mask)
     for i in range(T):
         alone, _ = oracle.attention(q[i : i + 1], k[: i + 1], v[: i + 1])
@@ -101,18 +101,18 @@ def test_masked_attention_equals_attention_over_what_is_left(wing, rng):
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda w: w.lib.causal(5, 3), ["n_keys must be at least", "n_keys=3"]),
-        (lambda w: w.lib.causal(3, 5, offset=3), ["offset=3", "n_keys=5"]),
-        (lambda w: w.lib.causal(0), ["n_queries must be a whole number", "0"]),
-        (lambda w: w.lib.window(5, size=0), ["size must be a whole number", "0"]),
-        (lambda w: w.lib.strided(5, stride=1.5), ["stride must be", "1.5"]),
-        (lambda w: w.lib.padding([2], 0), ["n_keys must be a whole number"]),
+        (lambda w: w.lib.causal_mask(5, 3), ["n_keys must be at least", "n_keys=3"]),
+        (lambda w: w.lib.causal_mask(3, 5, offset=3), ["offset=3", "n_keys=5"]),
+        (lambda w: w.lib.causal_mask(0), ["n_queries must be a whole number", "0"]),
+        (lambda w: w.lib.window_mask(5, size=0), ["size must be a whole number", "0"]),
+        (lambda w: w.lib.strided_mask(5, stride=1.5), ["stride must be", "1.5"]),
+        (lambda w: w.lib.padding_mask([2], 0), ["n_keys must be a whole number"]),
         (
-            lambda w: w.lib.padding_from_ids(w.array(np.ones(3, int)), 0),
+            lambda w: w.lib.padding_mask_from_ids(w.array(np.ones(3, int)), 0),
             ["ids must be a batch", "(3,)", "ids[None]"],
         ),
         (
-            lambda w: w.lib.padding_from_ids(w.array(np.ones((2, 3))), 0),
+            lambda w: w.lib.padding_mask_from_ids(w.array(np.ones((2, 3))), 0),
             ["ids must hold whole numbers", "float64"],
         ),
     ],

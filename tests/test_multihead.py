@@ -245,7 +245,7 @@ def test_everything_together_equals_the_oracle(
         "score_bias": wing.array(bias) if biased else None,
     }
     allowed = np.ones((1, 1, t, t), bool) if mask is None else mask
-    allowed = allowed & oracle.causal(t, t) if causal else allowed
+    allowed = allowed & oracle.causal_mask(t, t) if causal else allowed
     expected, expected_maps = oracle.multihead(
         x,
         None,

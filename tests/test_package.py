@@ -28,7 +28,7 @@ INSTRUCTIONS = [
     ROOT / ".pre-commit-config.yaml",
     ROOT / "CONTRIBUTING.md",
     ROOT / "README.md",
-    ROOT / "book" / "setup.md",
+    ROOT / "book" / "appendices" / "setup.md",
     *WORKFLOWS,
 ]
 

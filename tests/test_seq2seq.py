@@ -86,7 +86,7 @@ def test_wings_agree_forward_and_in_every_gradient(both, rng, options):
         both,
         lambda w: w.make(w.lib.Seq2Seq, config),
         lambda w, m: m(
-            w.array(source), w.array(target), source_mask=w.lib.padding([3, S], S)
+            w.array(source), w.array(target), source_mask=w.lib.padding_mask([3, S], S)
         ),
     )
 
@@ -133,7 +133,9 @@ def test_padding_changes_nothing(wing, rng, position):
     source, target = draw(rng)
     alone = wing.numpy(model(wing.array(source[:, :3]), wing.array(target[:, :2])))
     padded = model(
-        wing.array(source), wing.array(target), source_mask=wing.lib.padding([3, 3], S)
+        wing.array(source),
+        wing.array(target),
+        source_mask=wing.lib.padding_mask([3, 3], S),
     )
     assert_close(wing.numpy(padded)[:, :2], alone)
 
@@ -141,7 +143,7 @@ def test_padding_changes_nothing(wing, rng, position):
 def test_a_source_of_nothing_but_padding_is_finite(wing, rng):
     model, _ = randomize(wing, wing.make(wing.lib.Seq2Seq, CONFIG))
     source, target = draw(rng)
-    mask = wing.lib.padding([0, S], S)
+    mask = wing.lib.padding_mask([0, S], S)
 
     def run(m):
         return m(wing.array(source), wing.array(target), source_mask=mask)

@@ -30,13 +30,18 @@ ARXIV = re.compile(r"\barXiv:(\d{4}\.\d{4,5})")
 
 
 def list_modules(package: str) -> list[str]:
-    """List what is public directly inside a package, but for the two wings."""
-    found = pkgutil.iter_modules(import_module(package).__path__)
-    return sorted(
-        module.name
-        for module in found
-        if module.name not in WINGS and not module.name.startswith("_")
-    )
+    """List the public modules inside a package by their names in it, as `training.fit`.
+
+    The two wings are left out where the whole package is asked for, and so are the
+    `__init__` files: what they offer is documented where it is defined.
+    """
+    names = []
+    for module in pkgutil.iter_modules(import_module(package).__path__):
+        if module.name.startswith("_") or module.name in WINGS:
+            continue
+        inside = list_modules(f"{package}.{module.name}") if module.ispkg else [""]
+        names += [f"{module.name}.{name}".rstrip(".") for name in inside]
+    return sorted(names)
 
 
 def automodule(name: str) -> str:

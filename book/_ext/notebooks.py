@@ -38,12 +38,12 @@ def find_chapters(book: Path, slugs: Sequence[str]) -> list[Path]:
 
     Args:
         book: The folder of the chapters.
-        slugs: Names (`attention`) or paths (`book/attention.md`); none means all.
+        slugs: Names (`attention`) or paths; none means all.
 
     Raises:
         ValueError: If a name is no chapter's.
     """
-    chapters = {path.stem: path for path in sorted(book.glob("*.md"))}
+    chapters = {path.stem: path for path in sorted(book.rglob("*.md"))}
     chapters = {slug: path for slug, path in chapters.items() if is_chapter(path)}
     wanted = [Path(slug).stem for slug in slugs] or list(chapters)
     unknown = [slug for slug in wanted if slug not in chapters]
@@ -110,7 +110,7 @@ def find_orphans(book: Path) -> list[str]:
     """List notebooks whose text is gone."""
     return [
         path.name
-        for path in sorted(book.glob("*.ipynb"))
+        for path in sorted(book.rglob("*.ipynb"))
         if not path.with_suffix(".md").exists()
     ]
 

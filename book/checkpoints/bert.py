@@ -20,8 +20,8 @@ from safetensors.numpy import save_file
 
 import course_lib.torch as ct
 from course_lib import data
-from course_lib.batches import in_turn
 from course_lib.config import BERTConfig, TrainConfig
+from course_lib.training.batches import in_turn
 
 ROOT = Path(__file__).resolve().parents[2]
 T, BATCH, N_TEST, SPREAD, LIVE = 16, 64, 1000, 3, 250

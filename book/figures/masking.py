@@ -32,7 +32,7 @@ def rows() -> Figure:
     words = TEXT.split()
     data.grammar().encode(TEXT)  # refuses what is not in the language
     inputs, targets = words[:-1], words[1:]
-    allowed = oracle.causal(len(inputs), len(inputs))
+    allowed = oracle.causal_mask(len(inputs), len(inputs))
     figure, ax = plt.subplots(figsize=(7, 3.4))
     right = WIDTH * len(inputs)
     for i, target in enumerate(targets):

@@ -8,7 +8,7 @@ The functions stand in the modules (`data.households`, `data.relations`, ...) an
 re-exported here by name: a new module adds one import line, in alphabetical order.
 """
 
-from course_lib.data.classes import (
+from course_lib.data.classification import (
     MAJORITY_EXAMPLES,
     Labelled,
     late_majority,
@@ -28,6 +28,7 @@ from course_lib.data.households import (
     spending,
     wave,
 )
+from course_lib.data.library_datasets import Digits, Macro, digits, macro
 from course_lib.data.markov import Source, entropy
 from course_lib.data.masked import IGNORE, Masked, best_guess, guess_losses, mask_words
 from course_lib.data.numbers import Numbers, Phrases, numbers
@@ -44,7 +45,6 @@ from course_lib.data.segments import (
     masked_segments,
 )
 from course_lib.data.sequences import NextToken, Pairs, induction, recall, reversal
-from course_lib.data.shipped import Digits, Macro, digits, macro
 from course_lib.data.sinusoids import Sinusoids, sinusoids
 from course_lib.data.trained import trained
 

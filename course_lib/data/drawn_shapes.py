@@ -16,7 +16,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from course_lib.shapes import check_size
+from course_lib.checks import check_size
 
 SHAPES = ("disk", "square", "triangle", "cross")
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from course_lib.shapes import check_size
+from course_lib.checks import check_size
 
 FEATURES = ("size", "leverage", "rd", "roa", "last_return")
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from course_lib.extras import missing
-from course_lib.shapes import check_size
+from course_lib.checks import check_size
+from course_lib.optional import missing
 
 
 @dataclass(frozen=True, kw_only=True)

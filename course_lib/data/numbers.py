@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from course_lib.extras import missing
-from course_lib.shapes import check_choice, check_size
+from course_lib.checks import check_choice, check_size
+from course_lib.optional import missing
 
 
 @dataclass(frozen=True, eq=False)

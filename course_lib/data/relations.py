@@ -16,7 +16,7 @@ from itertools import product
 
 import numpy as np
 
-from course_lib.shapes import check_size
+from course_lib.checks import check_size
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from course_lib.checks import check_size
 from course_lib.data.grammar import SPECIALS, _choices, _states, grammar
 from course_lib.data.masked import IGNORE, Masked, mask_words
-from course_lib.shapes import check_size
 
 _PAD, _CLS, _SEP = (SPECIALS.index(name) for name in ("[PAD]", "[CLS]", "[SEP]"))
 KINDS = ("statement, singular", "statement, plural", "question")

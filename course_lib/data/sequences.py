@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from course_lib.checks import check_size
 from course_lib.data.masked import IGNORE
-from course_lib.shapes import check_size
 
 PAD = 0
 

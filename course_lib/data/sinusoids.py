@@ -22,7 +22,7 @@ from itertools import combinations
 
 import numpy as np
 
-from course_lib.shapes import check_size
+from course_lib.checks import check_size
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,11 +10,11 @@ import importlib
 from pathlib import Path
 from typing import Any
 
+from course_lib.checks import check_choice
 from course_lib.hub import bert, gpt2, marian, vit
 from course_lib.hub.fields import Fields
 from course_lib.hub.files import find, index, read, read_config
 from course_lib.hub.plan import Plan, rename
-from course_lib.shapes import check_choice
 
 __all__ = ["load"]
 

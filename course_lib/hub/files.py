@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from course_lib.extras import missing
+from course_lib.optional import missing
 
 _CONFIG = "config.json"
 _WHOLE, _INDEX = "model.safetensors", "model.safetensors.index.json"

@@ -4,7 +4,7 @@ The public names of the modules are here too: `course_lib.nnx.attention` is the 
 (its module is imported with `from course_lib.nnx.attention import ...`).
 """
 
-from course_lib.extras import missing
+from course_lib.optional import missing
 
 try:
     import flax.nnx as _framework  # noqa: F401
@@ -20,35 +20,44 @@ from course_lib.nnx.attention import (
 from course_lib.nnx.bert import BERT, BERTForClassification, BERTForMaskedLM
 from course_lib.nnx.block import Block, FeedForward, activate, norm_layer
 from course_lib.nnx.bridge import from_builtin, get_weights, set_weights
-from course_lib.nnx.cache import KVCache, LayerCache
-from course_lib.nnx.checkpoint import load_weights, save_weights
-from course_lib.nnx.distributed import device_mesh, distribute, start, stop
-from course_lib.nnx.forecast import Forecaster
-from course_lib.nnx.generate import beam_search, generate
-from course_lib.nnx.gpt import GPT
-from course_lib.nnx.graph import AttentionPooling, GraphAttention
-from course_lib.nnx.initial import normal_start
-from course_lib.nnx.kernels import (
+from course_lib.nnx.extra.efficient_attention import (
+    linear_attention,
+    tiled_attention,
+    window_attention,
+)
+from course_lib.nnx.extra.graph import AttentionPooling, GraphAttention
+from course_lib.nnx.extra.kernel_regression import (
     LearnedMetric,
     kernel_scores,
     leave_one_out,
     nadaraya_watson,
 )
+from course_lib.nnx.extra.recurrent import (
+    LSTM,
+    RNN,
+    DilatedCNN,
+    RecurrentCache,
+    RecurrentSeq2Seq,
+)
+from course_lib.nnx.forecaster import Forecaster
+from course_lib.nnx.generation.cache import KVCache, LayerCache
+from course_lib.nnx.generation.generate import beam_search, generate
+from course_lib.nnx.generation.sampling import greedy, keep_top_k, keep_top_p, sample
+from course_lib.nnx.generation.translate import beam_translate, translate
+from course_lib.nnx.gpt import GPT
+from course_lib.nnx.init import normal_start
 from course_lib.nnx.linear import linear
-from course_lib.nnx.long import linear_attention, tiled_attention, window_attention
-from course_lib.nnx.loss import cross_entropy, cross_entropy_sum
 from course_lib.nnx.masks import (
-    causal,
-    dilated,
-    global_tokens,
-    padding,
-    padding_from_ids,
-    prefix,
-    strided,
-    window,
+    causal_mask,
+    dilated_mask,
+    global_mask,
+    padding_mask,
+    padding_mask_from_ids,
+    prefix_mask,
+    strided_mask,
+    window_mask,
 )
 from course_lib.nnx.multihead import MultiHeadAttention, attention_maps
-from course_lib.nnx.optim import adamw, clip_gradient
 from course_lib.nnx.position import (
     Learned,
     Learned2D,
@@ -60,17 +69,17 @@ from course_lib.nnx.position import (
     alibi_slopes,
     sinusoidal,
 )
-from course_lib.nnx.recurrent import (
-    LSTM,
-    RNN,
-    DilatedCNN,
-    RecurrentCache,
-    RecurrentSeq2Seq,
-)
-from course_lib.nnx.sampling import greedy, keep_top_k, keep_top_p, sample
 from course_lib.nnx.seq2seq import Seq2Seq, shift_right
-from course_lib.nnx.train import fit, mean_loss
-from course_lib.nnx.translate import beam_translate, translate
+from course_lib.nnx.training.checkpoint import load_weights, save_weights
+from course_lib.nnx.training.distributed import (
+    device_mesh,
+    distribute,
+    init_distributed,
+    shutdown,
+)
+from course_lib.nnx.training.fit import fit, mean_loss
+from course_lib.nnx.training.loss import cross_entropy, cross_entropy_sum
+from course_lib.nnx.training.optim import adamw, clip_gradient
 from course_lib.nnx.vit import ViT
 
 __all__ = [
@@ -110,19 +119,20 @@ __all__ = [
     "attention_maps",
     "beam_search",
     "beam_translate",
-    "causal",
+    "causal_mask",
     "clip_gradient",
     "cross_entropy",
     "cross_entropy_sum",
     "device_mesh",
-    "dilated",
+    "dilated_mask",
     "distribute",
     "fit",
     "from_builtin",
     "generate",
     "get_weights",
-    "global_tokens",
+    "global_mask",
     "greedy",
+    "init_distributed",
     "keep_top_k",
     "keep_top_p",
     "kernel_scores",
@@ -134,20 +144,19 @@ __all__ = [
     "nadaraya_watson",
     "norm_layer",
     "normal_start",
-    "padding",
-    "padding_from_ids",
-    "prefix",
+    "padding_mask",
+    "padding_mask_from_ids",
+    "prefix_mask",
     "sample",
     "save_weights",
     "set_weights",
     "shift_right",
+    "shutdown",
     "sinusoidal",
     "softmax",
-    "start",
-    "stop",
-    "strided",
+    "strided_mask",
     "tiled_attention",
     "translate",
-    "window",
     "window_attention",
+    "window_mask",
 ]

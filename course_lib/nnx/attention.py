@@ -19,13 +19,13 @@ from flax import nnx
 from jax import Array
 from jaxtyping import Bool, Float
 
-from course_lib.nnx.linear import linear
-from course_lib.shapes import (
+from course_lib.checks import (
     check_additive,
     check_attention,
     check_size,
     check_tensors,
 )
+from course_lib.nnx.linear import linear
 
 
 def softmax(scores: Float[Array, "*B S"]) -> Float[Array, "*B S"]:

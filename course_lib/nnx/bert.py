@@ -17,12 +17,12 @@ from flax import nnx
 from jax import Array
 from jaxtyping import Bool, Float, Int
 
+from course_lib.checks import check_ids, check_pooler, check_size, check_token_types
 from course_lib.config import BERTConfig
 from course_lib.nnx.block import Block, activate, norm_layer
-from course_lib.nnx.initial import normal_start
+from course_lib.nnx.init import normal_start
 from course_lib.nnx.linear import linear
 from course_lib.nnx.position import Rotary, added_positions, alibi_bias
-from course_lib.shapes import check_ids, check_pooler, check_size, check_token_types
 
 
 class BERT(nnx.Module):
@@ -71,7 +71,8 @@ class BERT(nnx.Module):
             ids: Token ids.
             token_types: Which segment each token belongs to; None means all to the
                 first.
-            mask: True where a position may attend: `padding_from_ids(ids, pad_id)`.
+            mask: True where a position may attend, such as
+                `padding_mask_from_ids(ids, pad_id)`.
 
         Returns:
             One vector a token.

@@ -26,17 +26,17 @@ from flax import nnx
 from jax import Array
 from jaxtyping import Bool, Float
 
-from course_lib.config import ACTIVATIONS, NORM_KINDS, NORMS
-from course_lib.nnx.linear import linear
-from course_lib.nnx.multihead import MultiHeadAttention
-from course_lib.nnx.position import Rotary
-from course_lib.shapes import (
+from course_lib.checks import (
     check_choice,
     check_memory,
     check_positive,
     check_rate,
     check_size,
 )
+from course_lib.config import ACTIVATIONS, NORM_KINDS, NORMS
+from course_lib.nnx.linear import linear
+from course_lib.nnx.multihead import MultiHeadAttention
+from course_lib.nnx.position import Rotary
 
 
 def activate(x: Float[Array, "*B"], name: str) -> Float[Array, "*B"]:

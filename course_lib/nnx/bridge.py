@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from flax import nnx
 
-from course_lib.shapes import check_weights
+from course_lib.checks import check_weights
 
 # What NNX calls a parameter, what PyTorch calls it, and how its axes move from NNX's
 # layout to PyTorch's, by the number of axes. Anything else keeps its name and layout.

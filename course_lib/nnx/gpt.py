@@ -18,12 +18,12 @@ from flax import nnx
 from jax import Array
 from jaxtyping import Bool, Float, Int
 
+from course_lib.checks import check_ids
 from course_lib.config import GPTConfig
 from course_lib.nnx.block import Block, norm_layer
-from course_lib.nnx.initial import normal_start
+from course_lib.nnx.init import normal_start
 from course_lib.nnx.linear import linear
 from course_lib.nnx.position import Rotary, added_positions, alibi_bias
-from course_lib.shapes import check_ids
 
 
 class GPT(nnx.Module):
@@ -70,7 +70,7 @@ class GPT(nnx.Module):
         Args:
             ids: Token ids.
             mask: True where a position may attend, besides the past that it always may:
-                `padding_from_ids(ids, pad_id)` hides padding, wherever it stands.
+                `padding_mask_from_ids(ids, pad_id)` hides padding, wherever it stands.
             cache: A `KVCache` of what came before `ids`; it takes `ids` in.
 
         Returns:

@@ -19,7 +19,7 @@ import numpy as np
 from jax import Array
 from jaxtyping import Bool, Int
 
-from course_lib.shapes import check_ids, check_size, check_span
+from course_lib.checks import check_ids, check_size, check_span
 
 
 def _positions(n_queries: int, n_keys: int | None, offset: int | Array | None = None):
@@ -30,7 +30,7 @@ def _positions(n_queries: int, n_keys: int | None, offset: int | Array | None = 
     return first + np.arange(n_queries)[:, None], np.arange(n_keys)
 
 
-def causal(
+def causal_mask(
     n_queries: int,
     n_keys: int | None = None,
     *,
@@ -54,7 +54,7 @@ def causal(
     return jnp.asarray(j <= i)
 
 
-def padding(
+def padding_mask(
     lengths: Int[Array, "B"] | Sequence[int], n_keys: int
 ) -> Bool[Array, "B 1 1 S"]:
     """Let every query see the real tokens of its own sequence, not what fills it up.
@@ -75,7 +75,9 @@ def padding(
     return real[:, None, None, :]
 
 
-def padding_from_ids(ids: Int[Array, "B S"], pad_id: int) -> Bool[Array, "B 1 1 S"]:
+def padding_mask_from_ids(
+    ids: Int[Array, "B S"], pad_id: int
+) -> Bool[Array, "B 1 1 S"]:
     """Let every query see the tokens of its own sequence that are not padding.
 
     Args:
@@ -92,7 +94,7 @@ def padding_from_ids(ids: Int[Array, "B S"], pad_id: int) -> Bool[Array, "B 1 1 
     return (ids != pad_id)[:, None, None, :]
 
 
-def window(
+def window_mask(
     n_queries: int, n_keys: int | None = None, *, size: int
 ) -> Bool[Array, "T S"]:
     """Let each query see what is nearer than `size` positions, on both sides.
@@ -114,7 +116,7 @@ def window(
     return jnp.asarray(abs(i - j) < size)
 
 
-def strided(
+def strided_mask(
     n_queries: int, n_keys: int | None = None, *, stride: int
 ) -> Bool[Array, "T S"]:
     """Let each query see every `stride`-th position, counted from its own.
@@ -135,7 +137,7 @@ def strided(
     return jnp.asarray((i - j) % stride == 0)
 
 
-def dilated(
+def dilated_mask(
     n_queries: int, n_keys: int | None = None, *, size: int, dilation: int
 ) -> Bool[Array, "T S"]:
     """Let each query see a window with gaps: as many keys, from farther away.
@@ -158,12 +160,12 @@ def dilated(
     return jnp.asarray((abs(i - j) < size * dilation) & ((i - j) % dilation == 0))
 
 
-def global_tokens(
+def global_mask(
     n_queries: int, n_keys: int | None = None, *, n_global: int
 ) -> Bool[Array, "T S"]:
     """Let the first tokens see everything, and be seen by everything.
 
-    Meant to be joined to another pattern: `window(...) | global_tokens(...)`.
+    Meant to be joined to another pattern: `window_mask(...) | global_mask(...)`.
 
     Args:
         n_queries: T.
@@ -181,7 +183,7 @@ def global_tokens(
     return jnp.asarray((i < n_global) | (j < n_global))
 
 
-def prefix(
+def prefix_mask(
     n_queries: int, n_keys: int | None = None, *, n_prefix: int
 ) -> Bool[Array, "T S"]:
     """Let all see the first tokens, and beyond them only what lies before.

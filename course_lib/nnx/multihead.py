@@ -22,12 +22,7 @@ from flax import nnx
 from jax import Array
 from jaxtyping import Bool, Float
 
-from course_lib.nnx.attention import _scores, attention
-from course_lib.nnx.cache import LayerCache
-from course_lib.nnx.linear import linear
-from course_lib.nnx.masks import causal as causal_mask
-from course_lib.nnx.position import Rotary
-from course_lib.shapes import (
+from course_lib.checks import (
     check_bias,
     check_heads,
     check_inputs,
@@ -39,6 +34,11 @@ from course_lib.shapes import (
     check_rotary,
     check_tensors,
 )
+from course_lib.nnx.attention import _scores, attention
+from course_lib.nnx.generation.cache import LayerCache
+from course_lib.nnx.linear import linear
+from course_lib.nnx.masks import causal_mask
+from course_lib.nnx.position import Rotary
 
 
 class MultiHeadAttention(nnx.Module):
@@ -106,7 +106,7 @@ class MultiHeadAttention(nnx.Module):
                 what `mask` says.
             score_bias: Added to the scores: `H T S`, or `*#B #H #T #S`.
             cache: One layer of a `KVCache`; it keeps keys and values, and S counts all
-                that it holds. With a context: what `read` returned for it.
+                that it holds. With a context: what `project_kv` returned for it.
 
         Returns:
             One vector for each position of `x`. A position that may attend to nothing
@@ -132,7 +132,7 @@ class MultiHeadAttention(nnx.Module):
             heads = _averages(q, k, v, mask, score_bias)
         return self.o_proj(heads.swapaxes(-3, -2).reshape(x.shape))  # *B T D
 
-    def read(self, context: Float[Array, "B S D"]) -> LayerCache:
+    def project_kv(self, context: Float[Array, "B S D"]) -> LayerCache:
         """Compute the keys and values of a context once, for whoever asks later.
 
         Args:

@@ -24,8 +24,7 @@ from flax import nnx
 from jax import Array
 from jaxtyping import Float, Int
 
-from course_lib.config import POSITIONS
-from course_lib.shapes import (
+from course_lib.checks import (
     check_choice,
     check_even,
     check_positions,
@@ -34,6 +33,7 @@ from course_lib.shapes import (
     check_size,
     check_span,
 )
+from course_lib.config import POSITIONS
 
 _START = nnx.initializers.normal(0.02)  # made once: see linear.py
 

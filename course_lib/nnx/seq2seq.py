@@ -22,12 +22,12 @@ from flax import nnx
 from jax import Array
 from jaxtyping import Bool, Float, Int
 
+from course_lib.checks import check_ids, check_positions, check_size
 from course_lib.config import Seq2SeqConfig
 from course_lib.nnx.block import Block, norm_layer
-from course_lib.nnx.cache import KVCache
+from course_lib.nnx.generation.cache import KVCache
 from course_lib.nnx.linear import _normal, linear
 from course_lib.nnx.position import Rotary, added_positions, alibi_bias
-from course_lib.shapes import check_ids, check_positions, check_size
 
 
 def shift_right(ids: Int[Array, "B T"], start_id: int) -> Int[Array, "B T"]:
@@ -117,7 +117,7 @@ class Seq2Seq(nnx.Module):
         Args:
             source: Token ids.
             source_mask: True where a position may attend to the source:
-                `padding_from_ids(source, pad_id)`.
+                `padding_mask_from_ids(source, pad_id)`.
 
         Returns:
             The memory: one vector a token of the source.
@@ -160,7 +160,7 @@ class Seq2Seq(nnx.Module):
             max_len,
             heads.d_head,
             like=memory,
-            memories=[block.cross_attention.read(memory) for block in blocks],
+            memories=[block.cross_attention.project_kv(memory) for block in blocks],
         )
 
     def decode(

@@ -18,11 +18,11 @@ from flax import nnx
 from jax import Array
 from jaxtyping import Float
 
+from course_lib.checks import check_images, check_tensors
 from course_lib.config import ViTConfig
 from course_lib.nnx.block import Block, norm_layer
 from course_lib.nnx.linear import _normal, linear
 from course_lib.nnx.position import Learned, Learned2D
-from course_lib.shapes import check_images, check_tensors
 
 
 class ViT(nnx.Module):

@@ -19,10 +19,10 @@ from course_lib.oracle.block import (
     part,
     rms_norm,
 )
+from course_lib.oracle.efficient_attention import linear_attention
 from course_lib.oracle.graph import graph_attention
-from course_lib.oracle.kernels import kernel, leave_one_out, nadaraya_watson
-from course_lib.oracle.long import linear_attention
-from course_lib.oracle.masks import causal, mask, padding
+from course_lib.oracle.kernel_regression import kernel, leave_one_out, nadaraya_watson
+from course_lib.oracle.masks import causal_mask, mask, padding_mask
 from course_lib.oracle.models import (
     bert,
     bert_mlm,
@@ -52,7 +52,7 @@ __all__ = [
     "bert_mlm",
     "bert_pool",
     "block",
-    "causal",
+    "causal_mask",
     "dilated_cnn",
     "feed_forward",
     "forecaster",
@@ -68,7 +68,7 @@ __all__ = [
     "mask",
     "multihead",
     "nadaraya_watson",
-    "padding",
+    "padding_mask",
     "part",
     "relative_bias",
     "rms_norm",

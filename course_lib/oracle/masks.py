@@ -25,12 +25,12 @@ def mask(
     return allowed
 
 
-def causal(n_queries: int, n_keys: int) -> np.ndarray:
+def causal_mask(n_queries: int, n_keys: int) -> np.ndarray:
     """Each query sees its own position and what lies before it, `T S`."""
     return mask(n_queries, n_keys, lambda i, j: j <= i)
 
 
-def padding(lengths: np.ndarray, n_keys: int) -> np.ndarray:
+def padding_mask(lengths: np.ndarray, n_keys: int) -> np.ndarray:
     """Every query of sequence b sees its first `lengths[b]` keys, `B 1 1 S`."""
     allowed = np.zeros((len(lengths), 1, 1, n_keys), dtype=bool)
     for b, length in enumerate(lengths):

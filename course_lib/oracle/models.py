@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from course_lib.oracle.block import activate, block, linear, norm, part
-from course_lib.oracle.masks import causal
+from course_lib.oracle.masks import causal_mask
 from course_lib.oracle.position import alibi_bias, sinusoidal
 
 Weights = dict[str, np.ndarray]
@@ -75,7 +75,7 @@ def gpt(
         Logits, `B T V`.
     """
     n = ids.shape[-1]
-    past = causal(n, n)
+    past = causal_mask(n, n)
     x = weights["tokens.weight"][ids] + _positions(n, weights, config)
     x = _stack(
         x,
@@ -265,7 +265,7 @@ def seq2seq(
         blocks="decoder",
         final="decoder_norm",
         n_layers=config.n_decoder_layers or config.n_layers,
-        mask=causal(n, n),
+        mask=causal_mask(n, n),
         memory=memory,
         memory_mask=source_mask,
     )

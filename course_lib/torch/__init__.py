@@ -4,7 +4,7 @@ The public names of the modules are here too: `course_lib.torch.attention` is th
 function (its module is imported with `from course_lib.torch.attention import ...`).
 """
 
-from course_lib.extras import missing
+from course_lib.optional import missing
 
 try:
     import torch as _framework  # noqa: F401
@@ -20,35 +20,44 @@ from course_lib.torch.attention import (
 from course_lib.torch.bert import BERT, BERTForClassification, BERTForMaskedLM
 from course_lib.torch.block import Block, FeedForward, activate, norm_layer
 from course_lib.torch.bridge import from_builtin, get_weights, set_weights
-from course_lib.torch.cache import KVCache, LayerCache
-from course_lib.torch.checkpoint import load_weights, save_weights
-from course_lib.torch.distributed import device_mesh, distribute, start, stop
-from course_lib.torch.forecast import Forecaster
-from course_lib.torch.generate import beam_search, generate
-from course_lib.torch.gpt import GPT
-from course_lib.torch.graph import AttentionPooling, GraphAttention
-from course_lib.torch.initial import normal_start
-from course_lib.torch.kernels import (
+from course_lib.torch.extra.efficient_attention import (
+    linear_attention,
+    tiled_attention,
+    window_attention,
+)
+from course_lib.torch.extra.graph import AttentionPooling, GraphAttention
+from course_lib.torch.extra.kernel_regression import (
     LearnedMetric,
     kernel_scores,
     leave_one_out,
     nadaraya_watson,
 )
+from course_lib.torch.extra.recurrent import (
+    LSTM,
+    RNN,
+    DilatedCNN,
+    RecurrentCache,
+    RecurrentSeq2Seq,
+)
+from course_lib.torch.forecaster import Forecaster
+from course_lib.torch.generation.cache import KVCache, LayerCache
+from course_lib.torch.generation.generate import beam_search, generate
+from course_lib.torch.generation.sampling import greedy, keep_top_k, keep_top_p, sample
+from course_lib.torch.generation.translate import beam_translate, translate
+from course_lib.torch.gpt import GPT
+from course_lib.torch.init import normal_start
 from course_lib.torch.linear import linear
-from course_lib.torch.long import linear_attention, tiled_attention, window_attention
-from course_lib.torch.loss import cross_entropy, cross_entropy_sum
 from course_lib.torch.masks import (
-    causal,
-    dilated,
-    global_tokens,
-    padding,
-    padding_from_ids,
-    prefix,
-    strided,
-    window,
+    causal_mask,
+    dilated_mask,
+    global_mask,
+    padding_mask,
+    padding_mask_from_ids,
+    prefix_mask,
+    strided_mask,
+    window_mask,
 )
 from course_lib.torch.multihead import MultiHeadAttention, attention_maps
-from course_lib.torch.optim import adamw, clip_gradient
 from course_lib.torch.position import (
     Learned,
     Learned2D,
@@ -60,17 +69,17 @@ from course_lib.torch.position import (
     alibi_slopes,
     sinusoidal,
 )
-from course_lib.torch.recurrent import (
-    LSTM,
-    RNN,
-    DilatedCNN,
-    RecurrentCache,
-    RecurrentSeq2Seq,
-)
-from course_lib.torch.sampling import greedy, keep_top_k, keep_top_p, sample
 from course_lib.torch.seq2seq import Seq2Seq, shift_right
-from course_lib.torch.train import fit, mean_loss
-from course_lib.torch.translate import beam_translate, translate
+from course_lib.torch.training.checkpoint import load_weights, save_weights
+from course_lib.torch.training.distributed import (
+    device_mesh,
+    distribute,
+    init_distributed,
+    shutdown,
+)
+from course_lib.torch.training.fit import fit, mean_loss
+from course_lib.torch.training.loss import cross_entropy, cross_entropy_sum
+from course_lib.torch.training.optim import adamw, clip_gradient
 from course_lib.torch.vit import ViT
 
 __all__ = [
@@ -110,19 +119,20 @@ __all__ = [
     "attention_maps",
     "beam_search",
     "beam_translate",
-    "causal",
+    "causal_mask",
     "clip_gradient",
     "cross_entropy",
     "cross_entropy_sum",
     "device_mesh",
-    "dilated",
+    "dilated_mask",
     "distribute",
     "fit",
     "from_builtin",
     "generate",
     "get_weights",
-    "global_tokens",
+    "global_mask",
     "greedy",
+    "init_distributed",
     "keep_top_k",
     "keep_top_p",
     "kernel_scores",
@@ -134,20 +144,19 @@ __all__ = [
     "nadaraya_watson",
     "norm_layer",
     "normal_start",
-    "padding",
-    "padding_from_ids",
-    "prefix",
+    "padding_mask",
+    "padding_mask_from_ids",
+    "prefix_mask",
     "sample",
     "save_weights",
     "set_weights",
     "shift_right",
+    "shutdown",
     "sinusoidal",
     "softmax",
-    "start",
-    "stop",
-    "strided",
+    "strided_mask",
     "tiled_attention",
     "translate",
-    "window",
     "window_attention",
+    "window_mask",
 ]

@@ -17,7 +17,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from course_lib.shapes import (
+from course_lib.checks import (
     check_additive,
     check_attention,
     check_size,

@@ -17,10 +17,10 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from course_lib.checks import check_ids, check_pooler, check_size, check_token_types
 from course_lib.config import BERTConfig
-from course_lib.shapes import check_ids, check_pooler, check_size, check_token_types
 from course_lib.torch.block import Block, activate, norm_layer
-from course_lib.torch.initial import normal_start
+from course_lib.torch.init import normal_start
 from course_lib.torch.linear import linear
 from course_lib.torch.position import Rotary, added_positions, alibi_bias
 
@@ -66,7 +66,8 @@ class BERT(nn.Module):
             ids: Token ids.
             token_types: Which segment each token belongs to; None means all to the
                 first.
-            mask: True where a position may attend: `padding_from_ids(ids, pad_id)`.
+            mask: True where a position may attend, such as
+                `padding_mask_from_ids(ids, pad_id)`.
 
         Returns:
             One vector a token.

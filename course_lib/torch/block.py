@@ -25,14 +25,14 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from course_lib.config import ACTIVATIONS, NORM_KINDS, NORMS
-from course_lib.shapes import (
+from course_lib.checks import (
     check_choice,
     check_memory,
     check_positive,
     check_rate,
     check_size,
 )
+from course_lib.config import ACTIVATIONS, NORM_KINDS, NORMS
 from course_lib.torch.linear import linear
 from course_lib.torch.multihead import MultiHeadAttention
 from course_lib.torch.position import Rotary

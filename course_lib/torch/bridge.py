@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from course_lib.shapes import check_weights
+from course_lib.checks import check_weights
 
 
 def get_weights(model: nn.Module) -> dict[str, np.ndarray]:

@@ -17,10 +17,10 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from course_lib.checks import check_ids
 from course_lib.config import GPTConfig
-from course_lib.shapes import check_ids
 from course_lib.torch.block import Block, norm_layer
-from course_lib.torch.initial import normal_start
+from course_lib.torch.init import normal_start
 from course_lib.torch.linear import linear
 from course_lib.torch.position import Rotary, added_positions, alibi_bias
 
@@ -65,7 +65,7 @@ class GPT(nn.Module):
         Args:
             ids: Token ids.
             mask: True where a position may attend, besides the past that it always may:
-                `padding_from_ids(ids, pad_id)` hides padding, wherever it stands.
+                `padding_mask_from_ids(ids, pad_id)` hides padding, wherever it stands.
             cache: A `KVCache` of what came before `ids`; it takes `ids` in.
 
         Returns:

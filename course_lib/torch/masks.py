@@ -18,7 +18,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from course_lib.shapes import check_ids, check_size, check_span
+from course_lib.checks import check_ids, check_size, check_span
 
 
 def _positions(n_queries: int, n_keys: int | None, offset: int | Tensor | None = None):
@@ -29,7 +29,7 @@ def _positions(n_queries: int, n_keys: int | None, offset: int | Tensor | None =
     return first + torch.arange(n_queries)[:, None], torch.arange(n_keys)
 
 
-def causal(
+def causal_mask(
     n_queries: int,
     n_keys: int | None = None,
     *,
@@ -53,7 +53,7 @@ def causal(
     return j <= i
 
 
-def padding(
+def padding_mask(
     lengths: Int[Tensor, "B"] | Sequence[int], n_keys: int
 ) -> Bool[Tensor, "B 1 1 S"]:
     """Let every query see the real tokens of its own sequence, not what fills it up.
@@ -74,7 +74,9 @@ def padding(
     return real[:, None, None, :]
 
 
-def padding_from_ids(ids: Int[Tensor, "B S"], pad_id: int) -> Bool[Tensor, "B 1 1 S"]:
+def padding_mask_from_ids(
+    ids: Int[Tensor, "B S"], pad_id: int
+) -> Bool[Tensor, "B 1 1 S"]:
     """Let every query see the tokens of its own sequence that are not padding.
 
     Args:
@@ -91,7 +93,7 @@ def padding_from_ids(ids: Int[Tensor, "B S"], pad_id: int) -> Bool[Tensor, "B 1 
     return (ids != pad_id)[:, None, None, :]
 
 
-def window(
+def window_mask(
     n_queries: int, n_keys: int | None = None, *, size: int
 ) -> Bool[Tensor, "T S"]:
     """Let each query see what is nearer than `size` positions, on both sides.
@@ -113,7 +115,7 @@ def window(
     return abs(i - j) < size
 
 
-def strided(
+def strided_mask(
     n_queries: int, n_keys: int | None = None, *, stride: int
 ) -> Bool[Tensor, "T S"]:
     """Let each query see every `stride`-th position, counted from its own.
@@ -134,7 +136,7 @@ def strided(
     return (i - j) % stride == 0
 
 
-def dilated(
+def dilated_mask(
     n_queries: int, n_keys: int | None = None, *, size: int, dilation: int
 ) -> Bool[Tensor, "T S"]:
     """Let each query see a window with gaps: as many keys, from farther away.
@@ -157,12 +159,12 @@ def dilated(
     return (abs(i - j) < size * dilation) & ((i - j) % dilation == 0)
 
 
-def global_tokens(
+def global_mask(
     n_queries: int, n_keys: int | None = None, *, n_global: int
 ) -> Bool[Tensor, "T S"]:
     """Let the first tokens see everything, and be seen by everything.
 
-    Meant to be joined to another pattern: `window(...) | global_tokens(...)`.
+    Meant to be joined to another pattern: `window_mask(...) | global_mask(...)`.
 
     Args:
         n_queries: T.
@@ -180,7 +182,7 @@ def global_tokens(
     return (i < n_global) | (j < n_global)
 
 
-def prefix(
+def prefix_mask(
     n_queries: int, n_keys: int | None = None, *, n_prefix: int
 ) -> Bool[Tensor, "T S"]:
     """Let all see the first tokens, and beyond them only what lies before.

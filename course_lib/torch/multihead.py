@@ -20,7 +20,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from course_lib.shapes import (
+from course_lib.checks import (
     check_bias,
     check_heads,
     check_inputs,
@@ -33,9 +33,9 @@ from course_lib.shapes import (
     check_tensors,
 )
 from course_lib.torch.attention import attention
-from course_lib.torch.cache import LayerCache
+from course_lib.torch.generation.cache import LayerCache
 from course_lib.torch.linear import linear
-from course_lib.torch.masks import causal as causal_mask
+from course_lib.torch.masks import causal_mask
 from course_lib.torch.position import Rotary
 
 
@@ -101,7 +101,7 @@ class MultiHeadAttention(nn.Module):
                 what `mask` says.
             score_bias: Added to the scores: `H T S`, or `*#B #H #T #S`.
             cache: One layer of a `KVCache`; it keeps keys and values, and S counts all
-                that it holds. With a context: what `read` returned for it.
+                that it holds. With a context: what `project_kv` returned for it.
 
         Returns:
             One vector for each position of `x`. A position that may attend to nothing
@@ -129,7 +129,7 @@ class MultiHeadAttention(nn.Module):
         )
         return self.o_proj(heads.transpose(-3, -2).flatten(-2))  # *B T D
 
-    def read(self, context: Float[Tensor, "B S D"]) -> LayerCache:
+    def project_kv(self, context: Float[Tensor, "B S D"]) -> LayerCache:
         """Compute the keys and values of a context once, for whoever asks later.
 
         Args:

@@ -21,8 +21,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from course_lib.config import POSITIONS
-from course_lib.shapes import (
+from course_lib.checks import (
     check_choice,
     check_even,
     check_positions,
@@ -31,6 +30,7 @@ from course_lib.shapes import (
     check_size,
     check_span,
 )
+from course_lib.config import POSITIONS
 
 
 def sinusoidal(

@@ -22,10 +22,10 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from course_lib.checks import check_ids, check_positions, check_size
 from course_lib.config import Seq2SeqConfig
-from course_lib.shapes import check_ids, check_positions, check_size
 from course_lib.torch.block import Block, norm_layer
-from course_lib.torch.cache import KVCache
+from course_lib.torch.generation.cache import KVCache
 from course_lib.torch.linear import linear
 from course_lib.torch.position import Rotary, added_positions, alibi_bias
 
@@ -104,7 +104,7 @@ class Seq2Seq(nn.Module):
         Args:
             source: Token ids.
             source_mask: True where a position may attend to the source:
-                `padding_from_ids(source, pad_id)`.
+                `padding_mask_from_ids(source, pad_id)`.
 
         Returns:
             The memory: one vector a token of the source.
@@ -147,7 +147,7 @@ class Seq2Seq(nn.Module):
             max_len,
             heads.d_head,
             like=memory,
-            memories=[block.cross_attention.read(memory) for block in blocks],
+            memories=[block.cross_attention.project_kv(memory) for block in blocks],
         )
 
     def decode(

@@ -36,9 +36,15 @@ def as_stored(config: Any) -> dict[str, Any]:
     return json.loads(json.dumps(dataclasses.asdict(config)))
 
 
+def page(slug: str) -> str:
+    """The text of a page, in whichever part of the book it stands."""
+    (path,) = BOOK.rglob(f"{slug}.md")
+    return path.read_text("utf-8")
+
+
 def cell(chapter: str, words: str) -> str:
     """The code of the chapter's one cell that holds these words."""
-    text = (BOOK / f"{chapter}.md").read_text("utf-8")
+    text = page(chapter)
     cells = re.findall(r"```\{code-cell\} ipython3\n(.*?)\n```", text, re.DOTALL)
     (found,) = (cell for cell in cells if words in cell)
     return found

@@ -25,7 +25,7 @@ def test_the_greedy_headline_is_not_the_most_probable():
 
 
 def test_the_tree_is_the_chapters():
-    text = (ROOT / "book/generation.md").read_text()
+    text = book_scripts.page("generation")
     first = re.search(r"P_verb = np.array\((.*?)\)\n", text)[1]
     second = re.search(r"P_adverb = np.array\(\n(.*?)\n\)", text, re.DOTALL)[1]
     assert ast.literal_eval(first) == list(generation.FIRST.values())

@@ -169,7 +169,7 @@ def test_buttons_lead_to_the_right_files(name):
     colab = CONFIG["launch_buttons"]["colab_url"]
     assert f"{colab}/github/{owner}/blob/{branch}/{name}.ipynb" in links
     assert f"{url}/edit/{branch}/{name}.md" in links
-    assert f"../_sources/{name}.ipynb" in links
+    assert "../" * name.count("/") + f"_sources/{name}.ipynb" in links
 
 
 @pytest.mark.parametrize("name", CHAPTERS)

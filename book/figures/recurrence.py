@@ -1,0 +1,210 @@
+"""The pictures of the chapter on what came before that are not drawn by its own cells.
+
+    python book/figures/recurrence.py   # recurrence-paths.svg, recurrence-lstm.svg
+
+In the first, who reads whom is a graph, and the way marked in color is the shortest one
+from the first token to the answer, found by search. Letters are outlines.
+"""
+
+from collections import deque
+from pathlib import Path
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Circle, FancyBboxPatch
+
+from course_lib import plot
+
+HERE = Path(__file__).parent
+INK, GRAY = plot.COLORS["black"], plot.COLORS["gray"]
+WAY, PALE = plot.COLORS["vermillion"], "#C8C8C8"
+N = 8
+
+Node = tuple[float, int]  # height, position
+Reads = dict[Node, list[Node]]  # a node, and what it reads
+
+
+def recurrent() -> Reads:
+    """Each state reads its token and the state before."""
+    return {(1, t): [(0, t), *([(1, t - 1)] if t else [])] for t in range(N)}
+
+
+def dilated() -> Reads:
+    """Layer l reads its own position and the one 2^l before."""
+    reads: Reads = {}
+    for layer in range(3):
+        for t in range(N):
+            past = t - 2**layer
+            reads[layer + 1, t] = [(layer, t), *([(layer, past)] if past >= 0 else [])]
+    return reads
+
+
+def bahdanau() -> Reads:
+    """States as in a recurrence; the answer reads all of them."""
+    reads = recurrent()
+    reads[2, N - 1] = [(1, t) for t in range(N)]
+    return reads
+
+
+def self_attention() -> Reads:
+    """The answer reads all tokens."""
+    return {(1, t): [(0, s) for s in range(t + 1)] for t in range(N)}
+
+
+def shortest(reads: Reads, goal: Node) -> list[Node]:
+    """The shortest way from the first token to `goal`, both included."""
+    queue, came = deque([goal]), {goal: goal}
+    while queue:
+        node = queue.popleft()
+        for below in reads.get(node, []):
+            if below not in came:
+                came[below] = node
+                queue.append(below)
+    way = [(0.0, 0)]
+    while way[-1] != goal:
+        way.append(came[way[-1]])
+    return way
+
+
+def _panel(ax: Axes, reads: Reads, title: str, only_answer: bool = False):
+    goal = max(reads)
+    way = shortest(reads, goal)
+    steps = set(zip(way[1:], way[:-1], strict=True))
+    nodes = set(reads) | {below for row in reads.values() for below in row}
+    top = goal[0]
+    rise = 3.0 / top
+    for node, row in reads.items():
+        for below in row:
+            marked = (node, below) in steps
+            if only_answer and node[1] != N - 1:
+                continue
+            ax.plot(
+                [below[1], node[1]],
+                [below[0] * rise, node[0] * rise],
+                color=WAY if marked else PALE,
+                lw=2.6 if marked else 1.0,
+                zorder=2 if marked else 1,
+            )
+    for height, t in nodes:
+        on = (height, t) in way
+        ax.add_patch(
+            Circle(
+                (t, height * rise),
+                0.19,
+                fc=WAY if on else "white",
+                ec=WAY if on else GRAY,
+                lw=1.2,
+                zorder=3,
+            )
+        )
+    hops = len(way) - 1
+    ax.text(3.5, 3.75, title, ha="center", color=INK, fontsize=12)
+    ax.text(
+        3.5,
+        -0.75,
+        f"{hops} step{'s' * (hops > 1)}",
+        ha="center",
+        color=WAY,
+        fontsize=12,
+    )
+    ax.set(xlim=(-0.4, 7.4), ylim=(-1.0, 4.3), aspect="equal")
+    ax.set_axis_off()
+
+
+def paths() -> Figure:
+    """Four networks over eight tokens, the way from the first to the answer marked."""
+    figure, grid = plt.subplots(2, 2, figsize=(7, 5.0))
+    _panel(grid[0, 0], recurrent(), "recurrence")
+    _panel(grid[0, 1], dilated(), "dilated convolution")
+    _panel(grid[1, 0], bahdanau(), "recurrence, then attention")
+    _panel(grid[1, 1], self_attention(), "self-attention", only_answer=True)
+    return figure
+
+
+def _box(ax: Axes, x: float, y: float, text: str, color: str, width: float = 0.9):
+    ax.add_patch(
+        FancyBboxPatch(
+            (x - width / 2, y - 0.3),
+            width,
+            0.6,
+            boxstyle="round,pad=0.02,rounding_size=0.1",
+            fc="white",
+            ec=color,
+            lw=1.6,
+            zorder=3,
+        )
+    )
+    ax.text(x, y, text, ha="center", va="center", color=color, fontsize=12, zorder=4)
+
+
+def _knot(ax: Axes, x: float, y: float, text: str):
+    ax.add_patch(Circle((x, y), 0.25, fc="white", ec=INK, lw=1.4, zorder=3))
+    ax.text(x, y - 0.02, text, ha="center", va="center", fontsize=14, zorder=4)
+
+
+def _arrow(ax: Axes, start, end, color=INK, lw=1.5):
+    ax.annotate(
+        "",
+        end,
+        start,
+        arrowprops={
+            "arrowstyle": "-|>",
+            "color": color,
+            "lw": lw,
+            "shrinkA": 0,
+            "shrinkB": 0,
+            "mutation_scale": 13,
+        },
+        zorder=2,
+    )
+
+
+def lstm() -> Figure:
+    """One step of an LSTM: the cell's line above, what opens and shuts it below."""
+    figure, ax = plt.subplots(figsize=(7, 2.9))
+    keep, write, read = (plot.COLORS[c] for c in ("vermillion", "green", "blue"))
+    cell, gates, low = 4.0, 1.9, 0.5
+    for start, end in ((0.3, 1.35), (1.85, 3.35), (3.85, 9.6)):
+        _arrow(ax, (start, cell), (end, cell), keep, 2.6)
+    _knot(ax, 1.6, cell, "×")
+    _knot(ax, 3.6, cell, "+")
+    for x, text, color in (
+        (1.6, "forget $f$", keep),
+        (3.0, "write $i$", write),
+        (4.4, "new $g$", write),
+        (5.95, "read $o$", read),
+    ):
+        _box(ax, x, gates, text, color, 1.22)
+        ax.plot([x, x], [low, gates - 0.32], color=GRAY, lw=1.2, zorder=1)
+    ax.plot([0.3, 5.95], [low, low], color=GRAY, lw=1.2, zorder=1)
+    _arrow(ax, (1.6, gates + 0.32), (1.6, cell - 0.25), keep)
+    _knot(ax, 3.6, 3.0, "×")
+    _arrow(ax, (3.0, gates + 0.32), (3.45, 2.79), write)
+    _arrow(ax, (4.4, gates + 0.32), (3.78, 2.82), write)
+    _arrow(ax, (3.6, 3.25), (3.6, cell - 0.25), write)
+    _box(ax, 7.4, 3.2, "tanh", INK, 0.8)
+    _arrow(ax, (7.4, cell), (7.4, 3.52))
+    _knot(ax, 7.4, gates, "×")
+    _arrow(ax, (7.4, 2.88), (7.4, gates + 0.25))
+    _arrow(ax, (6.57, gates), (7.15, gates), read)
+    ax.plot([7.4, 7.4], [low, gates - 0.25], color=INK, lw=1.5, zorder=1)
+    _arrow(ax, (7.4, low), (9.6, low))
+    for x, y, text, side in (
+        (0.2, cell, "$c_{t-1}$", "right"),
+        (9.7, cell, "$c_t$", "left"),
+        (0.2, low, "$h_{t-1},\\; x_t$", "right"),
+        (9.7, low, "$h_t$", "left"),
+    ):
+        ax.text(x, y, text, ha=side, va="center", color=INK, fontsize=13)
+    ax.set(xlim=(-1.35, 10.4), ylim=(0.15, 4.4), aspect="equal")
+    ax.set_axis_off()
+    return figure
+
+
+if __name__ == "__main__":
+    plot.use_style()
+    mpl.rcParams["svg.hashsalt"] = "recurrence"
+    for name, draw in (("paths", paths), ("lstm", lstm)):
+        draw().savefig(HERE / f"recurrence-{name}.svg", metadata={"Date": None})

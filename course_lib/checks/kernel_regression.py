@@ -1,0 +1,64 @@
+"""Kernel regression: points and bandwidths."""
+
+import math
+from typing import Any
+
+from course_lib.checks.attention import check_attention
+from course_lib.checks.tensors import check_kind
+
+Shape = tuple[int, ...]
+
+
+def check_kernel(queries: Shape, keys: Shape, values: Shape, mask: Any = None) -> None:
+    """Refuse points of kernel regression that do not fit each other.
+
+    The rule is attention's: features stand where an attention head has its width.
+
+    Args:
+        queries: Shape of the points asked about, `*B T F`.
+        keys: Shape of the points that are known, `*B S F`.
+        values: Shape of what is known at them, `*B S Dv`.
+        mask: The mask itself, or None.
+
+    Raises:
+        ValueError: As `check_attention`.
+    """
+    try:
+        check_attention(queries, keys, values, mask)
+    except ValueError as error:
+        raise ValueError(f"(q = queries, k = keys, v = values) {error}") from None
+
+
+def check_bandwidth(kind: type, bandwidth: Any, n_features: int) -> None:
+    """Refuse a bandwidth that is not positive and finite, or is of the wrong size.
+
+    A bandwidth that a compiler traces has no value yet: of it, only the shape is
+    checked.
+
+    Args:
+        kind: The wing's tensor type (`torch.Tensor`, `jax.Array`).
+        bandwidth: One number, or one for each feature.
+        n_features: F, the number of features.
+
+    Raises:
+        ValueError: Neither a number nor a tensor, neither one nor F of them, or one
+            that is not positive and finite.
+    """
+    widths: list[Any] = [bandwidth]
+    if not isinstance(bandwidth, (int, float)):
+        check_kind(kind, "bandwidth", bandwidth)
+        shape = tuple(bandwidth.shape)
+        if shape not in ((), (1,), (n_features,)):
+            raise ValueError(
+                "bandwidth must be one number or one for each feature: got shape "
+                f"{shape} for {n_features} features."
+            )
+        try:
+            widths = bandwidth.reshape(-1).tolist()
+        except Exception:  # a traced array has no values to look at
+            return
+    if not all(math.isfinite(h) and h > 0 for h in widths):
+        raise ValueError(
+            f"bandwidth must be positive and finite: got {bandwidth}. As it shrinks, "
+            "only the nearest neighbor counts; for that limit take a small number."
+        )

@@ -1,0 +1,237 @@
+"""Whole models: their weights, images, steps, graphs, samplers."""
+
+import math
+from typing import Any, TypeVar
+
+from course_lib.checks.attention import check_mask
+from course_lib.checks.numbers import check_size, nearest_divisor
+from course_lib.checks.tensors import check_ids
+
+Shape = tuple[int, ...]
+Pooler = TypeVar("Pooler")
+
+
+def check_weights(expected: dict[str, Shape], weights: dict[str, Any]) -> None:
+    """Refuse weights that do not fit a model, and list everything that does not.
+
+    Args:
+        expected: The shape of each parameter of the model, by path.
+        weights: The arrays offered, by path.
+
+    Raises:
+        ValueError: Paths are missing or not expected, or shapes differ.
+    """
+    missing = sorted(expected.keys() - weights.keys())
+    extra = sorted(weights.keys() - expected.keys())
+    differ = [
+        f"{name} (model {expected[name]}, given {tuple(weights[name].shape)})"
+        for name in sorted(expected.keys() & weights.keys())
+        if tuple(weights[name].shape) != expected[name]
+    ]
+    if missing or extra or differ:
+        raise ValueError(
+            "weights must match the model's parameters one for one. "
+            f"Missing: {', '.join(missing) or 'none'}. "
+            f"Not expected: {', '.join(extra) or 'none'}. "
+            f"Other shape: {', '.join(differ) or 'none'}. "
+            "Build the model with the configuration that the weights were made with."
+        )
+
+
+def check_images(images: Shape, n_channels: int, image_size: tuple[int, int]) -> None:
+    """Refuse images of another size than the model was built for.
+
+    Args:
+        images: Their shape, `B C H W` in both wings.
+        n_channels: C.
+        image_size: H and W.
+
+    Raises:
+        ValueError: With the shape that is wanted.
+    """
+    wanted = (n_channels, *image_size)
+    if len(images) != 4 or images[0] == 0 or tuple(images[1:]) != wanted:
+        raise ValueError(
+            f"images must have shape (batch, {', '.join(map(str, wanted))}), channels "
+            f"before height and width: got {tuple(images)}. Gray images get a channel "
+            "axis with images[:, None]; channels at the end move to the front first."
+        )
+
+
+def check_past(past: Shape, length: int, n_series: int) -> None:
+    """Refuse windows of another size than the model was built for.
+
+    Args:
+        past: Their shape, `B P C`.
+        length: P.
+        n_series: C.
+
+    Raises:
+        ValueError: With the shape that is wanted.
+    """
+    if len(past) != 3 or past[0] == 0 or tuple(past[1:]) != (length, n_series):
+        raise ValueError(
+            f"past must have shape (batch, {length}, {n_series}), time before series: "
+            f"got {tuple(past)}. A single series gets its axis with past[..., None]."
+        )
+
+
+def check_past_patches(past: int, patch_size: int) -> None:
+    """Refuse patches that do not cover a window exactly.
+
+    Args:
+        past: Steps of the window.
+        patch_size: Steps of a patch.
+
+    Raises:
+        ValueError: A size is not positive, or does not divide.
+    """
+    check_size("past", past)
+    check_size("patch_size", patch_size)
+    if past % patch_size:
+        raise ValueError(
+            f"patch_size must divide past: got past={past}, patch_size={patch_size} "
+            f"(remainder {past % patch_size}). The nearest that fits is "
+            f"patch_size={nearest_divisor(past, patch_size)}."
+        )
+
+
+def check_steps(x: Shape, d_in: int, mask: Shape | None = None) -> None:
+    """Refuse a sequence that a layer of input width `d_in` cannot read step by step.
+
+    Args:
+        x: Shape of the sequence, `*B T Din`.
+        d_in: The width that the layer reads.
+        mask: Shape of the mask over steps, `*B T`, or None.
+
+    Raises:
+        ValueError: Another width, no steps, or a mask of another shape.
+    """
+    x = tuple(x)
+    if len(x) < 2 or x[-1] != d_in or x[-2] == 0:
+        raise ValueError(
+            f"x must have shape (..., steps, {d_in}) with at least one step: got {x}."
+        )
+    if mask is not None and tuple(mask) != x[:-1]:
+        raise ValueError(
+            f"mask must say for each step whether to read it: got {tuple(mask)} for "
+            f"steps {x[:-1]}."
+        )
+
+
+def check_graph(x: Shape, d_in: int, edges: Any) -> None:
+    """Refuse nodes and edges that do not make one graph.
+
+    Args:
+        x: Shape of the nodes' features, `*B N Din`.
+        d_in: The width that the layer reads.
+        edges: The edges themselves, boolean, `*#B N N`.
+
+    Raises:
+        ValueError: Another width, no node, or edges that are not boolean or not N x N.
+    """
+    x = tuple(x)
+    if len(x) < 2 or x[-1] != d_in or x[-2] == 0:
+        raise ValueError(
+            f"x must have shape (..., nodes, {d_in}) with at least one node: got {x}."
+        )
+    check_mask(edges, (*x[:-1], x[-2]))
+    if tuple(edges.shape[-2:]) != (x[-2], x[-2]):
+        raise ValueError(
+            f"edges must say for each pair of the {x[-2]} nodes whether the first "
+            f"listens to the second: got {tuple(edges.shape)}."
+        )
+
+
+def check_sampling(
+    temperature: Any = None, top_k: Any = None, top_p: Any = None
+) -> None:
+    """Refuse settings that no next token can be drawn with.
+
+    Args:
+        temperature: 0 (greedy) or more; None passes, as do traced numbers.
+        top_k: At least 1.
+        top_p: Above 0, at most 1.
+
+    Raises:
+        ValueError: With the setting's name, its range and what came.
+    """
+    number = (int, float)
+    if isinstance(temperature, number) and not 0 <= temperature < math.inf:
+        raise ValueError(
+            f"temperature must be at least 0 and finite: got {temperature}. 0 takes "
+            "the likeliest token, 1 the model's own probabilities."
+        )
+    if isinstance(top_k, number) and (isinstance(top_k, float) or top_k < 1):
+        raise ValueError(
+            f"top_k must be a whole number of at least 1: got {top_k}. None keeps all."
+        )
+    if isinstance(top_p, number) and not 0 < top_p <= 1:
+        raise ValueError(
+            f"top_p must be above 0 and at most 1: got {top_p}. None keeps all."
+        )
+
+
+def check_patches(image_size: Shape, patch_size: int) -> None:
+    """Refuse patches that do not cover an image exactly.
+
+    Args:
+        image_size: Height and width in pixels.
+        patch_size: Height and width of a patch.
+
+    Raises:
+        ValueError: A size is not positive, or does not divide.
+    """
+    check_size("patch_size", patch_size)
+    if len(image_size) != 2:
+        raise ValueError(
+            f"image_size must be one number, or height and width: got {image_size}."
+        )
+    for name, size in zip(("height", "width"), image_size, strict=True):
+        check_size(name, size)
+        if size % patch_size:
+            raise ValueError(
+                f"patch_size must divide the image's {name}: got {name}={size}, "
+                f"patch_size={patch_size} (remainder {size % patch_size}). The nearest "
+                f"that fits is patch_size={nearest_divisor(size, patch_size)}."
+            )
+
+
+def check_token_types(token_types: Any, ids: Shape) -> None:
+    """Refuse segments that do not say one thing about each token.
+
+    Args:
+        token_types: Anything with `.shape` and `.dtype`; None passes.
+        ids: The shape of the token ids.
+
+    Raises:
+        ValueError: Another shape, or not whole numbers.
+    """
+    if token_types is None:
+        return
+    check_ids("token_types", token_types)
+    if tuple(token_types.shape) != tuple(ids):
+        raise ValueError(
+            "token_types must have one entry for each token: got "
+            f"{tuple(token_types.shape)} for ids {tuple(ids)}."
+        )
+
+
+def check_pooler(pooler: Pooler | None) -> Pooler:
+    """Refuse to sum up with a layer that was not built.
+
+    Args:
+        pooler: The layer, or None.
+
+    Returns:
+        The layer.
+
+    Raises:
+        ValueError: There is no pooler.
+    """
+    if pooler is None:
+        raise ValueError(
+            "pool needs the pooler, and this model was built with pooler=False: got "
+            "None. Build it with BERT(config), or take the first vector, hidden[:, 0]."
+        )
+    return pooler

@@ -1,0 +1,137 @@
+"""The rules of a training run, written once for both wings, as `shapes` has its own."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from course_lib.checks import check_size
+
+
+def check_world(
+    rank: int | None,
+    world: int | None,
+    address: str | None,
+    environment: Mapping[str, str],
+) -> tuple[int, int, str]:
+    """Complete what a process knows of its run, and refuse nonsense.
+
+    Args:
+        rank: Which of the processes this is, or None.
+        world: How many there are, or None.
+        address: "host:port" of process 0, or None.
+        environment: RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT are read where None
+            came.
+
+    Returns:
+        Rank, number of processes and address; the address is empty for one process.
+
+    Raises:
+        ValueError: Something is missing, or the rank is not below the number.
+    """
+    world = int(environment.get("WORLD_SIZE", 1)) if world is None else world
+    rank = int(environment.get("RANK", 0)) if rank is None else rank
+    check_size("world", world)
+    if not 0 <= rank < world:
+        raise ValueError(
+            f"rank must be at least 0 and below world: got rank={rank}, world={world}."
+        )
+    if world == 1:
+        return 0, 1, ""
+    if address is None and {"MASTER_ADDR", "MASTER_PORT"} <= environment.keys():
+        address = f"{environment['MASTER_ADDR']}:{environment['MASTER_PORT']}"
+    if address is None or not address.rpartition(":")[2].isdigit():
+        raise ValueError(
+            "several processes need the address where process 0 waits, as host:port: "
+            f"got {address!r}. torchrun sets it, in MASTER_ADDR and MASTER_PORT."
+        )
+    return rank, world, address
+
+
+def check_mesh(axes: dict[str, int], available: int, of_what: str) -> None:
+    """Refuse a grid that does not use each device exactly once.
+
+    Args:
+        axes: Size of each axis, by name.
+        available: How many devices or processes there are.
+        of_what: "devices" or "processes".
+
+    Raises:
+        ValueError: A size is not positive, or the product is another number.
+    """
+    for name, size in axes.items():
+        check_size(name, size)
+    product = math.prod(axes.values())
+    if product != available:
+        sizes = " · ".join(f"{name}={size}" for name, size in axes.items())
+        raise ValueError(
+            f"a mesh must use each of the {of_what} once: got {sizes} = {product} for "
+            f"{available} of them."
+        )
+
+
+def check_loss(value: Any, n_rows: int) -> tuple[Any, Any]:
+    """Read what a loss returned as a sum and a count, and refuse anything else.
+
+    Args:
+        value: One number, a mean, or the pair of a sum and how many things were summed.
+        n_rows: The count that a mean stands for.
+
+    Returns:
+        The sum and the count.
+
+    Raises:
+        ValueError: The sum is not a single number with a dtype, as tensors have.
+    """
+    pair = isinstance(value, (tuple, list)) and len(value) == 2
+    total, count = value if pair else (value, n_rows)
+    if tuple(getattr(total, "shape", (-1,))) != ():
+        came = getattr(total, "shape", None)
+        raise ValueError(
+            "loss must return one number, or the pair of a sum and a count: got "
+            f"{type(value).__name__ if came is None else f'shape {tuple(came)}'}. "
+            "Average over the batch first, with .mean()."
+        )
+    return (total, count) if pair else (total * n_rows, count)
+
+
+def check_fit(config: Any, evaluate: Any, checkpoint: Any, resume: bool) -> None:
+    """Refuse a training run that is asked for something it is not given the means for.
+
+    Args:
+        config: The run's `TrainConfig`.
+        evaluate: The function that evaluates, or None.
+        checkpoint: The file, or None.
+        resume: Whether to go on with the run in that file.
+
+    Raises:
+        ValueError: With the argument that is missing.
+    """
+    if config.evaluate_every is not None and evaluate is None:
+        raise ValueError(
+            f"evaluate_every={config.evaluate_every} needs something to call: pass "
+            "evaluate=, a function of the model that returns a number."
+        )
+    if checkpoint is None and (resume or config.checkpoint_every is not None):
+        raise ValueError(
+            "a checkpoint needs a file: pass checkpoint=, such as 'run.safetensors' "
+            f"(got resume={resume}, checkpoint_every={config.checkpoint_every})."
+        )
+
+
+def check_stack(batches: list[tuple[Any, ...]]) -> None:
+    """Refuse batches of different shapes, which cannot be stacked.
+
+    Args:
+        batches: Arrays of several steps.
+
+    Raises:
+        ValueError: With the first two shapes that differ.
+    """
+    shapes = [[tuple(array.shape) for array in batch] for batch in batches]
+    for shape in shapes:
+        if shape != shapes[0]:
+            raise ValueError(
+                "every batch must have the same shapes, for which a step is compiled "
+                f"once: got {shapes[0]} and {shape}. Pad the shorter one, or leave the "
+                "last short batch out."
+            )

@@ -1,0 +1,125 @@
+"""Real data that libraries ship, so that nothing is fetched from anywhere.
+
+No best result is known here: simple methods stand beside ours instead.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from course_lib.optional import missing
+
+_COLUMNS = ("year", "quarter", "realgdp", "cpi", "unemp", "tbilrate")
+
+
+@dataclass(frozen=True, eq=False)
+class Macro:
+    """Quarterly series of the United States, 1959Q2 to 2009Q3.
+
+    Args:
+        quarters: "1959Q2" and so on, T strings.
+        names: What the columns are.
+        values: `T 4`, all in percent: growth of real GDP over the quarter (annual
+            rate), inflation of consumer prices over the quarter (annual rate),
+            unemployment rate, three-month treasury bill rate (both quarterly averages).
+    """
+
+    quarters: tuple[str, ...]
+    names: tuple[str, ...]
+    values: np.ndarray
+
+
+def macro() -> Macro:
+    """Read `statsmodels.datasets.macrodata` (Federal Reserve Bank of St. Louis).
+
+    The first quarter of the table is left out, because growth and inflation need the
+    one before. Growth and inflation are 400 times the change of the logarithm.
+
+    Raises:
+        ImportError: statsmodels is not installed.
+    """
+    try:
+        from statsmodels.datasets import macrodata
+    except ImportError as error:
+        raise missing(
+            "The macroeconomic series come with", "statsmodels", "data"
+        ) from error
+    table: Any = macrodata.load().data
+    columns = {name: np.asarray(table[name], dtype=np.float64) for name in _COLUMNS}
+    growth, inflation = (
+        400 * np.diff(np.log(columns[name])) for name in ("realgdp", "cpi")
+    )
+    return Macro(
+        quarters=tuple(
+            f"{year:.0f}Q{quarter:.0f}"
+            for year, quarter in zip(
+                columns["year"][1:], columns["quarter"][1:], strict=True
+            )
+        ),
+        names=("growth", "inflation", "unemployment", "interest rate"),
+        values=np.stack(
+            [growth, inflation, columns["unemp"][1:], columns["tbilrate"][1:]], axis=1
+        ),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Digits:
+    """Handwritten digits, split into images to learn from and images to be tested on.
+
+    Args:
+        images: Gray values from 0 to 1, `N 1 8 8`, float32.
+        labels: 0 to 9, `N`, int64.
+        test_images: `M 1 8 8`.
+        test_labels: `M`.
+    """
+
+    images: np.ndarray
+    labels: np.ndarray
+    test_images: np.ndarray
+    test_labels: np.ndarray
+
+
+def digits(*, seed: int, n_train: int | None = None, n_test: int = 597) -> Digits:
+    """Read scikit-learn's 1,797 digits and split them.
+
+    The test images depend on the seed and `n_test` alone, and a smaller training set is
+    the beginning of a larger one, so that results for growing `n_train` compare.
+    Classes are as equally frequent as they can be in every beginning of the order.
+
+    Args:
+        seed: Fixes the split.
+        n_train: N; None takes all that are not for testing.
+        n_test: M.
+
+    Raises:
+        ValueError: There are not so many images.
+        ImportError: scikit-learn is not installed.
+    """
+    try:
+        from sklearn.datasets import load_digits
+    except ImportError as error:
+        raise missing(
+            "The handwritten digits come with", "scikit-learn", "data"
+        ) from error
+    images, labels = map(np.asarray, load_digits(return_X_y=True))
+    n_train = len(labels) - n_test if n_train is None else n_train
+    if min(n_train, n_test) < 1 or n_train + n_test > len(labels):
+        raise ValueError(
+            "n_train and n_test must be at least 1 and together at most "
+            f"{len(labels)}: got n_train={n_train}, n_test={n_test}."
+        )
+    rng = np.random.default_rng(seed)
+    shuffled = rng.permutation(len(labels))
+    # The place of an image among those of its class, spread evenly from 0 to 1: sorted
+    # by it, every stretch holds the classes in equal shares.
+    place = np.empty(len(labels))
+    for k in range(10):
+        own = shuffled[labels[shuffled] == k]
+        place[own] = (np.arange(len(own)) + rng.random(len(own))) / len(own)
+    order = np.argsort(place)
+    test, train = order[:n_test], order[n_test : n_test + n_train]
+    scaled = (images.reshape(-1, 1, 8, 8) / 16).astype(np.float32)
+    labels = labels.astype(np.int64)
+    return Digits(scaled[train], labels[train], scaled[test], labels[test])

@@ -1,0 +1,1 @@
+"""Generating text, the half that needs no framework: inputs and beam search."""

@@ -1,0 +1,54 @@
+"""Exercises on translation: what the decoder reads while it is taught."""
+
+import numpy as np
+
+from course_lib.homework.marking import Exercise
+
+
+def _cases(rng):
+    def case(n, t, start):
+        return rng.integers(2, 13, (n, t)), start  # no token equals a start token
+
+    return {
+        "three targets of five tokens": case(3, 5, 1),
+        "one target of one token": case(1, 1, 0),
+        "two targets of seven tokens": case(2, 7, 1),
+    }
+
+
+def _shift(ids, start):
+    first = np.full((len(ids), 1), start)
+    return np.concatenate([first, ids[:, :-1]], axis=1)
+
+
+def _stopped(ids, start):
+    moved = ids.copy()
+    moved[:, 0] = start
+    return moved
+
+
+SHIFT_RIGHT = Exercise(
+    call="f(ids, start_id)",
+    cases=_cases,
+    oracle=_shift,
+    slips={
+        "nothing has moved: each place would read the token it is asked for": (
+            lambda i, s: i
+        ),
+        "the start token has replaced the first token; it belongs before it": _stopped,
+        "the last token has come round to the front; the start token belongs there": (
+            lambda i, s: np.roll(i, 1, axis=1)
+        ),
+        "this moves to the left: each place would read the token after its own": (
+            lambda i, s: np.concatenate([i[:, 1:], np.full((len(i), 1), s)], axis=1)
+        ),
+        "the last token is still there: one place too many": (
+            lambda i, s: np.concatenate([np.full((len(i), 1), s), i], axis=1)
+        ),
+        "sequences have moved, not tokens: the shift runs along the second axis": (
+            lambda i, s: np.concatenate([np.full((1, i.shape[1]), s), i[:-1]], axis=0)
+        ),
+    },
+)
+
+EXERCISES = {"shift_right": SHIFT_RIGHT}

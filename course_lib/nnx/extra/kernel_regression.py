@@ -1,0 +1,177 @@
+r"""Kernel regression, written as attention (Flax NNX).
+
+    y(x) = sum_i w_i(x) y_i
+    w_i(x) = K(|x - x_i| / h) / sum_j K(|x - x_j| / h)                    (eq. 1)
+
+Nadaraya 1964, doi:10.1137/1109020; Watson 1964, Sankhya A 26(4), 359-372. The learned
+metric follows the idea of metric learning for kernel regression, Weinberger and Tesauro
+2007, proceedings.mlr.press/v2/weinberger07a, with one bandwidth for each feature.
+
+A departure: the weights are a softmax of log K, which is the same number, cannot
+underflow, and shows a kernel to be a rule for attention scores. Where a kernel is 0 for
+every key, weights and prediction are 0.
+"""
+
+import math
+
+import jax
+import jax.numpy as jnp
+from flax import nnx
+from jax import Array
+from jaxtyping import Bool, Float
+
+from course_lib.checks import (
+    check_bandwidth,
+    check_choice,
+    check_kernel,
+    check_size,
+    check_tensors,
+)
+from course_lib.nnx.attention import softmax
+
+KERNELS = ("gaussian", "epanechnikov", "boxcar")
+
+
+def kernel_scores(
+    squared_distance: Float[Array, "*B"], *, kernel: str = "gaussian"
+) -> Float[Array, "*B"]:
+    """Score a distance: the logarithm of a kernel, up to a constant.
+
+    Args:
+        squared_distance: Squared distances in bandwidths, u² = |x - x_i|² / h².
+        kernel: "gaussian" (-u²/2), "epanechnikov" (log(1 - u²) for u < 1) or "boxcar"
+            (0 for u <= 1).
+
+    Returns:
+        Scores; -inf where the kernel is 0.
+
+    Raises:
+        ValueError: The kernel's name is not known.
+    """
+    check_choice("kernel", kernel, KERNELS)
+    u2 = squared_distance
+    if kernel == "gaussian":
+        return -u2 / 2
+    if kernel == "boxcar":
+        return jnp.where(u2 > 1, -math.inf, 0 * u2)  # a NaN stays NaN
+    # The inner where keeps log(0), and its infinite gradient, out of the backward pass.
+    return jnp.where(u2 >= 1, -math.inf, jnp.log1p(-jnp.where(u2 >= 1, 0.0, u2)))
+
+
+def nadaraya_watson(
+    queries: Float[Array, "*B T F"],
+    keys: Float[Array, "*B S F"],
+    values: Float[Array, "*B S Dv"],
+    *,
+    bandwidth: float | Float[Array, ""] | Float[Array, "#F"],
+    kernel: str = "gaussian",
+    mask: Bool[Array, "*#B #T #S"] | None = None,
+) -> tuple[Float[Array, "*B T Dv"], Float[Array, "*B T S"]]:
+    """Predict at each query the average of the values whose keys lie near it.
+
+    Args:
+        queries: Points asked about.
+        keys: Points where something is known.
+        values: What is known there.
+        bandwidth: Distance, in the features' own units, at which a neighbor is no
+            longer near; one number, or one for each feature.
+        kernel: How weight falls with distance; see `kernel_scores`.
+        mask: True where a query may use a key; None lets every query use every key.
+
+    Returns:
+        Predictions, and the weights that made them. Each row of weights sums to 1, or
+        is 0 everywhere where no key is within reach. A NaN makes the prediction of
+        every query that may look at it NaN.
+
+    Raises:
+        ValueError: Shapes, kinds or dtypes do not fit, or the bandwidth is not
+            positive.
+    """
+    check_tensors(jax.Array, queries=queries, keys=keys, values=values)
+    check_kernel(queries.shape, keys.shape, values.shape, mask)
+    check_bandwidth(jax.Array, bandwidth, keys.shape[-1])
+    steps = (queries[..., :, None, :] - keys[..., None, :, :]) / bandwidth  # *B T S F
+    scores = kernel_scores(jnp.square(steps).sum(axis=-1), kernel=kernel)
+    if mask is not None:
+        scores = jnp.where(mask, scores, -math.inf)
+    weights = softmax(scores)
+    return weights @ values, weights
+
+
+def leave_one_out(
+    keys: Float[Array, "S F"],
+    values: Float[Array, "S Dv"],
+    *,
+    bandwidth: float | Float[Array, ""] | Float[Array, "#F"],
+    kernel: str = "gaussian",
+) -> Float[Array, ""]:
+    """Mean squared error when each point is predicted from all the others.
+
+    Args:
+        keys: Points where something is known.
+        values: What is known there.
+        bandwidth: As in `nadaraya_watson`.
+        kernel: As in `nadaraya_watson`.
+
+    Returns:
+        One number, in squared units of the values. A point with no neighbor in reach is
+        predicted as 0, and pays for it.
+
+    Raises:
+        ValueError: As `nadaraya_watson`.
+    """
+    others = ~jnp.eye(keys.shape[0], dtype=bool)
+    predicted, _ = nadaraya_watson(
+        keys, keys, values, bandwidth=bandwidth, kernel=kernel, mask=others
+    )
+    return jnp.square(predicted - values).mean()
+
+
+class LearnedMetric(nnx.Module):
+    """Kernel regression that learns how much each feature matters.
+
+    One bandwidth for each feature is the parameter, kept as a logarithm so that it
+    stays positive. A feature that only adds noise ends with a wide bandwidth: distance
+    along it no longer counts.
+
+    Args:
+        n_features: F.
+        bandwidth: Where every bandwidth starts.
+        rngs: Not used: the start is not random. It is here because every piece has it.
+
+    Raises:
+        ValueError: No features, or a bandwidth that is not positive.
+    """
+
+    def __init__(
+        self, n_features: int, *, bandwidth: float = 1.0, rngs: nnx.Rngs | None = None
+    ):
+        check_size("n_features", n_features)
+        check_bandwidth(jax.Array, bandwidth, n_features)
+        self.log_bandwidth = nnx.Param(jnp.full((n_features,), math.log(bandwidth)))
+
+    @property
+    def bandwidth(self) -> Float[Array, "F"]:
+        """The learned bandwidths, in the features' own units."""
+        return jnp.exp(self.log_bandwidth[...])
+
+    def __call__(
+        self,
+        queries: Float[Array, "*B T F"],
+        keys: Float[Array, "*B S F"],
+        values: Float[Array, "*B S Dv"],
+    ) -> Float[Array, "*B T Dv"]:
+        """Predict with the bandwidths learned so far and a Gaussian kernel.
+
+        Args:
+            queries: Points asked about.
+            keys: Points where something is known.
+            values: What is known there.
+
+        Returns:
+            One prediction for each query.
+
+        Raises:
+            ValueError: As `nadaraya_watson`.
+        """
+        return nadaraya_watson(queries, keys, values, bandwidth=self.bandwidth)[0]

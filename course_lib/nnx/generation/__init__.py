@@ -1,0 +1,1 @@
+"""Generating sequences (Flax NNX): sampling, the KV cache, text and translations."""

@@ -1,0 +1,112 @@
+r"""From scores to the next token (JAX).
+
+    P(i) = exp(z_i / temperature) / sum_j exp(z_j / temperature)         (eq. 1)
+
+Top-k keeps the k likeliest tokens: Fan et al. 2018, section 5.4, arXiv:1805.04833.
+Top-p keeps the smallest set of likeliest tokens whose mass is at least p: Holtzman et
+al. 2019, section 3.1, arXiv:1904.09751. Drawing is by the inverse of the distribution
+function: a number between 0 and 1 that was drawn beforehand falls into one token's
+share. The same number and the same scores give the same token in both wings.
+"""
+
+import math
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jaxtyping import Float, Int
+
+from course_lib.checks import check_sampling, check_tensors
+
+
+def greedy(logits: Float[Array, "*B V"]) -> Int[Array, "*B"]:
+    """Take the likeliest token; of equals, the one with the smallest id.
+
+    Args:
+        logits: Scores of the next token.
+
+    Returns:
+        Token ids.
+
+    Raises:
+        ValueError: No floating-point tensor.
+    """
+    check_tensors(jax.Array, logits=logits)
+    return logits.argmax(axis=-1)
+
+
+def keep_top_k(
+    logits: Float[Array, "*B V"], k: int | Int[Array, ""]
+) -> Float[Array, "*B V"]:
+    """Forbid all but the k likeliest tokens.
+
+    Args:
+        logits: Scores of the next token.
+        k: How many stay; more than there are keeps all. Of equals, smaller ids stay.
+
+    Returns:
+        The scores, with -inf where a token is out.
+
+    Raises:
+        ValueError: k is not a whole number of at least 1.
+    """
+    check_tensors(jax.Array, logits=logits)
+    check_sampling(top_k=k)
+    return jnp.where(_rank(logits) >= k, -math.inf, logits)
+
+
+def keep_top_p(
+    logits: Float[Array, "*B V"], p: float | Float[Array, ""]
+) -> Float[Array, "*B V"]:
+    """Forbid all but the smallest set of likeliest tokens whose mass is at least p.
+
+    Args:
+        logits: Scores of the next token.
+        p: Mass to keep, above 0 and at most 1. The likeliest token always stays.
+
+    Returns:
+        The scores, with -inf where a token is out.
+
+    Raises:
+        ValueError: p is not in (0, 1].
+    """
+    check_tensors(jax.Array, logits=logits)
+    check_sampling(top_p=p)
+    probabilities = jax.nn.softmax(logits, axis=-1)
+    order = jnp.argsort(probabilities, axis=-1, descending=True, stable=True)
+    ordered = jnp.take_along_axis(probabilities, order, axis=-1)
+    before = jnp.cumsum(ordered, axis=-1) - ordered  # mass of the likelier ones
+    out = jnp.take_along_axis(before >= p, jnp.argsort(order, axis=-1), axis=-1)
+    return jnp.where(out, -math.inf, logits)
+
+
+def sample(
+    logits: Float[Array, "*B V"], uniform: Float[Array, "*B"]
+) -> Int[Array, "*B"]:
+    """Draw a token with the probability that its score gives it.
+
+    Args:
+        logits: Scores of the next token; -inf is never drawn.
+        uniform: Numbers drawn beforehand, at least 0 and less than 1, one for each
+            draw.
+
+    Returns:
+        Token ids: the first whose cumulated probability passes the number.
+
+    Raises:
+        ValueError: No floating-point tensors of one dtype.
+    """
+    check_tensors(jax.Array, logits=logits, uniform=uniform)
+    reached = jnp.cumsum(jax.nn.softmax(logits, axis=-1), axis=-1)
+    total = reached[..., -1:]
+    drawn = (reached <= uniform[..., None] * total).sum(axis=-1)
+    last = (reached < total).sum(
+        axis=-1
+    )  # rounding must not push beyond the last share
+    return jnp.minimum(drawn, last)
+
+
+def _rank(logits: Array) -> Array:
+    """0 for the likeliest token, 1 for the next, and so on."""
+    order = jnp.argsort(logits, axis=-1, descending=True, stable=True)
+    return jnp.argsort(order, axis=-1)

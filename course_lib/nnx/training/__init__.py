@@ -1,0 +1,1 @@
+"""Training (Flax NNX): the loop, the optimizer, losses, checkpoints, processes."""

@@ -1,0 +1,85 @@
+r"""The loss of predicting one of V classes (JAX).
+
+    L = -sum_n [(1 - ε) log p_n(y_n) + (ε / V) sum_v log p_n(v)] / N          (eq. 1)
+
+where p_n is the softmax of row n of the logits, y_n its target, ε the label smoothing
+(Szegedy et al. 2016, section 7, arXiv:1512.00567) and N the number of targets that
+count.
+
+A departure from the framework's own: where no target counts, the loss is 0, not NaN.
+"""
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jaxtyping import Float, Int
+
+from course_lib.checks import check_logits
+
+
+def cross_entropy_sum(
+    logits: Float[Array, "*B V"],
+    targets: Int[Array, "*B"],
+    *,
+    ignore_index: int = -100,
+    label_smoothing: float = 0.0,
+) -> tuple[Float[Array, ""], Int[Array, ""]]:
+    """Add up the surprise at each target, and count the targets.
+
+    A loss that returns this pair lets `fit` divide by the right number when a batch is
+    gone through in parts or by several processes, where padding is spread unevenly.
+
+    Args:
+        logits: Scores of the V classes, in any unit that softmax takes.
+        targets: The class that came, 0 to V - 1, or `ignore_index`.
+        ignore_index: Marks positions that do not count, such as padding.
+        label_smoothing: ε, the share of the target's weight spread over all classes.
+
+    Returns:
+        The sum over the targets that count, in nats, and how many they are. A class
+        outside the list makes the sum NaN: compiled code cannot raise an error.
+
+    Raises:
+        ValueError: Shapes or dtypes do not fit, or ε is not in [0, 1).
+    """
+    check_logits(logits, targets, label_smoothing)
+    logits = logits.astype(jnp.promote_types(logits.dtype, jnp.float32))
+    counts = targets != ignore_index
+    # -log p(v) = log Z - score(v), so no array of all the log p is needed.
+    log_z = jax.nn.logsumexp(logits, axis=-1)
+    # A class below 0 would count from the end; one past the end becomes NaN.
+    n_classes = logits.shape[-1]
+    index = jnp.where(targets < 0, n_classes, targets)
+    index = jnp.where(counts, index, 0)[..., None]
+    chosen = jnp.take_along_axis(logits, index, axis=-1, mode="fill")[..., 0]
+    surprise = log_z - (1 - label_smoothing) * chosen
+    if label_smoothing > 0:
+        surprise = surprise - label_smoothing * logits.mean(axis=-1)
+    return jnp.where(counts, surprise, 0).sum(), counts.sum()
+
+
+def cross_entropy(
+    logits: Float[Array, "*B V"],
+    targets: Int[Array, "*B"],
+    *,
+    ignore_index: int = -100,
+    label_smoothing: float = 0.0,
+) -> Float[Array, ""]:
+    """Average the surprise at the targets: eq. 1.
+
+    Args:
+        logits: Scores of the V classes.
+        targets: The class that came, 0 to V - 1, or `ignore_index`.
+        ignore_index: Marks positions that do not count, such as padding.
+        label_smoothing: ε, the share of the target's weight spread over all classes.
+
+    Returns:
+        The mean over the targets that count, in nats; 0 if none does.
+
+    Raises:
+        ValueError: As `cross_entropy_sum`.
+    """
+    total, count = cross_entropy_sum(
+        logits, targets, ignore_index=ignore_index, label_smoothing=label_smoothing
+    )
+    return total / count.clip(1)

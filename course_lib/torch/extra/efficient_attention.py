@@ -1,0 +1,195 @@
+r"""Attention for long sequences (PyTorch): three ways round the n × n table.
+
+`tiled_attention` is exact. It visits the keys tile by tile and keeps, for each query,
+the largest score m, the sum l and the weighted values o seen so far:
+
+    m' = max(m, max_j s_j)
+    l' = exp(m - m') l + sum_j exp(s_j - m')                             (eq. 1)
+    o' = exp(m - m') o + sum_j exp(s_j - m') v_j,    output = o / l
+
+Milakov and Gimelshein 2018, arXiv:1805.02867, for the running softmax; Rabe and Staats
+2021, arXiv:2112.05682, and Dao et al. 2022 (FlashAttention), arXiv:2205.14135, for its
+use in attention.
+
+`window_attention` is exact for a local mask: Beltagy et al. 2020 (Longformer), section
+3.1, arXiv:2004.05150. `linear_attention` is another function, with softmax replaced by
+a product of features; Katharopoulos et al. 2020, eqs. 5 to 7, arXiv:2006.16236:
+
+    output_i = phi(q_i)^T sum_j phi(k_j) v_j^T / phi(q_i)^T sum_j phi(k_j)  (eq. 2)
+    phi(x) = elu(x) + 1
+"""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor
+from torch.utils.checkpoint import checkpoint
+
+from course_lib.checks import (
+    check_attention,
+    check_same_length,
+    check_size,
+    check_tensors,
+)
+from course_lib.torch.attention import attention
+
+
+def tiled_attention(
+    q: Float[Tensor, "*B T Dh"],
+    k: Float[Tensor, "*B S Dh"],
+    v: Float[Tensor, "*B S Dv"],
+    *,
+    causal: bool = False,
+    tile: int = 512,
+) -> Float[Tensor, "*B T Dv"]:
+    """Compute attention exactly without ever holding the whole table of weights.
+
+    Args:
+        q: Queries.
+        k: Keys.
+        v: Values.
+        causal: Let each query attend to its own position and earlier ones only, the
+            last query standing at the last key.
+        tile: Queries, and keys, looked at together; memory grows with tile × S.
+
+    Returns:
+        What `attention` returns as its output. The backward pass computes each tile
+        again, so that it holds no table either.
+
+    Raises:
+        ValueError: As `attention`; or the tile is not a positive whole number.
+    """
+    check_tensors(torch.Tensor, q=q, k=k, v=v)
+    check_attention(q.shape, k.shape, v.shape)
+    check_size("tile", tile)
+    shift = k.shape[-2] - q.shape[-2]  # the key that stands at the first query
+    outputs = [
+        checkpoint(
+            _query_tile, part, k, v, shift + i * tile, causal, tile, use_reentrant=False
+        )
+        for i, part in enumerate((q / math.sqrt(q.shape[-1])).split(tile, dim=-2))
+    ]
+    return torch.cat(outputs, dim=-2)
+
+
+def _query_tile(
+    q: Tensor, k: Tensor, v: Tensor, first: int, causal: bool, tile: int
+) -> Tensor:
+    """Attention of one tile of queries, the first of which stands at key `first`."""
+    rows = torch.arange(first, first + q.shape[-2], device=q.device)[:, None]
+    top = q.new_full((*q.shape[:-1], 1), -math.inf)
+    total = torch.zeros_like(top)
+    mixed = q.new_zeros(*q.shape[:-1], v.shape[-1])
+    for start in range(0, k.shape[-2], tile):
+        if causal and start >= first + q.shape[-2]:
+            break  # from here on every key is in the future
+        keys, values = k[..., start : start + tile, :], v[..., start : start + tile, :]
+        scores = q @ keys.mT
+        if causal and start + tile > first:
+            columns = torch.arange(start, start + keys.shape[-2], device=q.device)
+            scores = scores.masked_fill(columns > rows, -math.inf)
+        new_top = torch.maximum(top, scores.amax(dim=-1, keepdim=True))
+        safe_top = new_top.masked_fill(new_top == -math.inf, 0.0)  # nothing seen yet
+        fade, exps = (top - safe_top).exp(), (scores - safe_top).exp()
+        total = fade * total + exps.sum(dim=-1, keepdim=True)
+        mixed = fade * mixed + exps @ values
+        top = new_top
+    return mixed / total.masked_fill(total == 0, 1.0)
+
+
+def window_attention(
+    q: Float[Tensor, "*B T Dh"],
+    k: Float[Tensor, "*B T Dh"],
+    v: Float[Tensor, "*B T Dv"],
+    *,
+    size: int,
+    causal: bool = False,
+) -> Float[Tensor, "*B T Dv"]:
+    """Attend to near positions only, in time and memory that grow with T × size.
+
+    Args:
+        q: Queries.
+        k: Keys.
+        v: Values.
+        size: Position i attends to j where |i - j| < size.
+        causal: Look back only.
+
+    Returns:
+        What `attention` returns with that mask.
+
+    Raises:
+        ValueError: As `attention`; or there are not as many keys as queries.
+    """
+    check_tensors(torch.Tensor, q=q, k=k, v=v)
+    check_attention(q.shape, k.shape, v.shape)
+    check_same_length(q.shape, k.shape)
+    check_size("size", size)
+    length = q.shape[-2]
+    q, k, v = (F.pad(t, (0, 0, 0, -length % size)) for t in (q, k, v))
+    q, k, v = (t.unflatten(-2, (-1, size)) for t in (q, k, v))  # *B N size D
+    k, v = (_with_neighbors(t, causal) for t in (k, v))  # *B N (2 or 3) size D
+    blocks = torch.arange(q.shape[-3], device=q.device)[:, None, None] * size
+    rows = blocks + torch.arange(size, device=q.device)[:, None]
+    columns = blocks - size + torch.arange(k.shape[-2], device=q.device)  # N 1 S
+    near = (rows - columns).abs() < size
+    near &= (columns >= 0) & (columns < length)
+    if causal:
+        near &= columns <= rows
+    output, _ = attention(q, k, v, mask=near)
+    return output.flatten(-3, -2)[..., :length, :]
+
+
+def _with_neighbors(x: Tensor, causal: bool) -> Tensor:
+    """Each block with the one before it and, unless causal, the one after it."""
+    n = x.shape[-3]
+    padded = F.pad(x, (0, 0, 0, 0, 1, 1))
+    shifts = range(2 if causal else 3)
+    return torch.cat([padded[..., s : s + n, :, :] for s in shifts], dim=-2)
+
+
+def linear_attention(
+    q: Float[Tensor, "*B T Dh"],
+    k: Float[Tensor, "*B S Dh"],
+    v: Float[Tensor, "*B S Dv"],
+    *,
+    causal: bool = False,
+    tile: int = 64,
+) -> Float[Tensor, "*B T Dv"]:
+    """Average the values with weights that are products of features, in linear time.
+
+    It is not softmax attention, and not close to it: a model is trained with one or the
+    other.
+
+    Args:
+        q: Queries.
+        k: Keys.
+        v: Values.
+        causal: Let each query attend to its own position and earlier ones only.
+        tile: Positions treated together in the causal case; the answer is the same for
+            every tile.
+
+    Returns:
+        One average for each query.
+
+    Raises:
+        ValueError: As `attention`; or, if causal, not as many keys as queries.
+    """
+    check_tensors(torch.Tensor, q=q, k=k, v=v)
+    check_attention(q.shape, k.shape, v.shape)
+    check_size("tile", tile)
+    q, k = F.elu(q) + 1, F.elu(k) + 1
+    if not causal:
+        return q @ (k.mT @ v) / (q @ k.sum(dim=-2).unsqueeze(-1))
+    check_same_length(q.shape, k.shape)
+    summary = q.new_zeros(*k.shape[:-2], k.shape[-1], v.shape[-1])  # of what has passed
+    total = q.new_zeros(*k.shape[:-2], k.shape[-1], 1)
+    outputs = []
+    for q_i, k_i, v_i in zip(*(t.split(tile, dim=-2) for t in (q, k, v)), strict=True):
+        inside = (q_i @ k_i.mT).tril()
+        mixed = inside @ v_i + q_i @ summary
+        outputs.append(mixed / (inside.sum(dim=-1, keepdim=True) + q_i @ total))
+        summary = summary + k_i.mT @ v_i
+        total = total + k_i.sum(dim=-2).unsqueeze(-1)
+    return torch.cat(outputs, dim=-2)

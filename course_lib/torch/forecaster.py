@@ -1,0 +1,75 @@
+r"""Forecaster: an encoder whose tokens are patches of a time series (PyTorch).
+
+    h_0 = [W_p patch_1 + b; ...; W_p patch_n + b] + positions            (eq. 1)
+    h_l = Block_l(h_(l-1))                                               (eq. 2)
+    forecast = W [LN(h_L)_1, ..., LN(h_L)_n] + c                         (eq. 3)
+
+Nie et al. 2023 (PatchTST), section 3.1, arXiv:2211.14730. A patch is a few steps in a
+row; with one step a patch, each observation is a token. All steps of the horizon are
+read at once from the tokens side by side.
+
+Departures: layer norm before each part where theirs is a batch norm after it; patches
+do not overlap; several series share a token, where theirs go through the same model one
+by one (which is ours with one series and a larger batch); a window is not rescaled by
+its own mean and deviation. `reading="mean"` averages the tokens in eq. 3.
+"""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from course_lib.checks import check_past, check_tensors
+from course_lib.config import ForecasterConfig
+from course_lib.torch.block import Block, norm_layer
+from course_lib.torch.linear import linear
+from course_lib.torch.position import added_positions
+
+
+class Forecaster(nn.Module):
+    """Say what comes next in a series, all steps of a horizon at once.
+
+    Args:
+        config: Sizes and forms.
+    """
+
+    def __init__(self, config: ForecasterConfig):
+        super().__init__()
+        self.config = config
+        d_model, n_tokens = config.d_model, config.n_patches
+        self.patches = linear(config.patch_size * config.n_series, d_model)
+        self.positions = added_positions(config.position, n_tokens, d_model)
+        self.dropout = nn.Dropout(config.dropout)
+        self.blocks = nn.ModuleList(
+            Block(**config.block) for _ in range(config.n_layers)
+        )
+        self.norm = None
+        if config.norm != "post":
+            self.norm = norm_layer(d_model, kind=config.norm_kind, eps=config.norm_eps)
+        read = d_model * (n_tokens if config.reading == "all" else 1)
+        self.head = linear(read, config.horizon * config.n_series)
+
+    def forward(self, past: Float[Tensor, "B P C"]) -> Float[Tensor, "B H C"]:
+        """Forecast every series at every step of the horizon.
+
+        Args:
+            past: What was seen, oldest step first, each series on a scale that the
+                model was trained on.
+
+        Returns:
+            The forecasts, on the same scale, next step first.
+
+        Raises:
+            ValueError: The window has another size than the model was built for.
+        """
+        check_tensors(torch.Tensor, past=past)
+        config = self.config
+        check_past(past.shape, config.past, config.n_series)
+        x = self.patches(past.reshape(len(past), config.n_patches, -1))  # B P/p D
+        if self.positions is not None:
+            x = x + self.positions(config.n_patches, dtype=x.dtype).to(x.device)
+        x = self.dropout(x)
+        for block in self.blocks:
+            x = block(x)
+        x = x if self.norm is None else self.norm(x)
+        x = x.flatten(1) if config.reading == "all" else x.mean(dim=1)
+        return self.head(x).unflatten(-1, (config.horizon, config.n_series))

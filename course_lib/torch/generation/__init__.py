@@ -1,0 +1,1 @@
+"""Generating sequences (PyTorch): sampling, the KV cache, text and translations."""

@@ -1,0 +1,107 @@
+r"""From scores to the next token (PyTorch).
+
+    P(i) = exp(z_i / temperature) / sum_j exp(z_j / temperature)         (eq. 1)
+
+Top-k keeps the k likeliest tokens: Fan et al. 2018, section 5.4, arXiv:1805.04833.
+Top-p keeps the smallest set of likeliest tokens whose mass is at least p: Holtzman et
+al. 2019, section 3.1, arXiv:1904.09751. Drawing is by the inverse of the distribution
+function: a number between 0 and 1 that was drawn beforehand falls into one token's
+share. The same number and the same scores give the same token in both wings.
+"""
+
+import math
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from course_lib.checks import check_sampling, check_tensors
+
+
+def greedy(logits: Float[Tensor, "*B V"]) -> Int[Tensor, "*B"]:
+    """Take the likeliest token; of equals, the one with the smallest id.
+
+    Args:
+        logits: Scores of the next token.
+
+    Returns:
+        Token ids.
+
+    Raises:
+        ValueError: No floating-point tensor.
+    """
+    check_tensors(torch.Tensor, logits=logits)
+    return logits.argmax(dim=-1)
+
+
+def keep_top_k(
+    logits: Float[Tensor, "*B V"], k: int | Int[Tensor, ""]
+) -> Float[Tensor, "*B V"]:
+    """Forbid all but the k likeliest tokens.
+
+    Args:
+        logits: Scores of the next token.
+        k: How many stay; more than there are keeps all. Of equals, smaller ids stay.
+
+    Returns:
+        The scores, with -inf where a token is out.
+
+    Raises:
+        ValueError: k is not a whole number of at least 1.
+    """
+    check_tensors(torch.Tensor, logits=logits)
+    check_sampling(top_k=k)
+    return logits.masked_fill(_rank(logits) >= k, -math.inf)
+
+
+def keep_top_p(
+    logits: Float[Tensor, "*B V"], p: float | Float[Tensor, ""]
+) -> Float[Tensor, "*B V"]:
+    """Forbid all but the smallest set of likeliest tokens whose mass is at least p.
+
+    Args:
+        logits: Scores of the next token.
+        p: Mass to keep, above 0 and at most 1. The likeliest token always stays.
+
+    Returns:
+        The scores, with -inf where a token is out.
+
+    Raises:
+        ValueError: p is not in (0, 1].
+    """
+    check_tensors(torch.Tensor, logits=logits)
+    check_sampling(top_p=p)
+    ordered, order = logits.softmax(dim=-1).sort(dim=-1, descending=True, stable=True)
+    before = ordered.cumsum(dim=-1) - ordered  # mass of the likelier ones
+    out = (before >= p).gather(-1, order.argsort(dim=-1))
+    return logits.masked_fill(out, -math.inf)
+
+
+def sample(
+    logits: Float[Tensor, "*B V"], uniform: Float[Tensor, "*B"]
+) -> Int[Tensor, "*B"]:
+    """Draw a token with the probability that its score gives it.
+
+    Args:
+        logits: Scores of the next token; -inf is never drawn.
+        uniform: Numbers drawn beforehand, at least 0 and less than 1, one for each
+            draw.
+
+    Returns:
+        Token ids: the first whose cumulated probability passes the number.
+
+    Raises:
+        ValueError: No floating-point tensors of one dtype.
+    """
+    check_tensors(torch.Tensor, logits=logits, uniform=uniform)
+    reached = logits.softmax(dim=-1).cumsum(dim=-1)
+    total = reached[..., -1:]
+    drawn = (reached <= uniform[..., None] * total).sum(dim=-1)
+    last = (reached < total).sum(dim=-1)  # rounding must not push beyond the last share
+    return torch.minimum(drawn, last)
+
+
+def _rank(logits: Tensor) -> Tensor:
+    """0 for the likeliest token, 1 for the next, and so on."""
+    order = logits.argsort(dim=-1, descending=True, stable=True)
+    return order.argsort(dim=-1)

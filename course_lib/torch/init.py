@@ -1,0 +1,36 @@
+"""How the matrices of a language model start (PyTorch).
+
+Normal with standard deviation 0.02: Radford et al. 2018, section 4.1; Devlin et al.
+2019 in the code of BERT. Maps that write into the residual stream of GPT-2 start
+smaller by the root of how many they are: Radford et al. 2019, section 2.3. Biases stay
+0, and the weights of norms 1.
+
+A departure from BERT's code: the normal is not cut off at two standard deviations.
+"""
+
+from torch import nn
+
+from course_lib.checks import check_positive, check_size
+
+# The last map of attention and of the feed-forward layer: what they say is added.
+RESIDUAL = {"o_proj", "down_proj"}
+
+
+def normal_start(model: nn.Module, *, std: float = 0.02, n_residual: int = 1) -> None:
+    """Draw every matrix of a model anew, in place.
+
+    Args:
+        model: Parameters with two axes or more are drawn, the others left as they are.
+        std: Standard deviation.
+        n_residual: How many maps write into the residual stream, two a block; theirs is
+            `std / sqrt(n_residual)`. 1 treats them as all others.
+
+    Raises:
+        ValueError: A number is not positive.
+    """
+    check_positive("std", std)
+    check_size("n_residual", n_residual)
+    for path, p in model.named_parameters():
+        if p.ndim >= 2:
+            writes = RESIDUAL & set(path.split("."))
+            nn.init.normal_(p, std=std / n_residual**0.5 if writes else std)

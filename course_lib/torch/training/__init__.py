@@ -1,0 +1,1 @@
+"""Training (PyTorch): the loop, the optimizer, losses, checkpoints, processes."""

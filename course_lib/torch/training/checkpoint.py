@@ -1,0 +1,171 @@
+"""A model and its training in a file, and back (PyTorch).
+
+What the file holds is described in `course_lib.training.checkpoint`. A run taken up
+again in the wing that wrote it goes on bit for bit. In the other wing it goes on with
+the same weights, optimizer, step, learning rate, data and history; only dropout starts
+a stream of its own there: the two frameworks draw their random numbers differently.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+
+from course_lib.checks import check_weights
+from course_lib.config import TrainConfig
+from course_lib.torch.training.distributed import _bare, _like, _place, _whole
+from course_lib.training import checkpoint as checkpoints
+from course_lib.training.checkpoint import Arrays, Checkpoint
+from course_lib.training.history import History
+
+
+def save_weights(model: nn.Module, path: str | Path) -> None:
+    """Write a model's parameters to a file that either wing reads.
+
+    Args:
+        model: Any module of this wing.
+        path: The file, safetensors; one that exists is replaced, all or nothing.
+
+    Raises:
+        ValueError: The folder does not exist.
+    """
+    arrays = _read(dict(_bare(model).named_parameters()))
+    if _place(model)[0] == 0:
+        checkpoints.save_arrays(path, arrays)
+
+
+def load_weights(model: nn.Module, path: str | Path) -> None:
+    """Read a model's parameters from a file of either wing, in place.
+
+    Args:
+        model: Built as the model that was saved.
+        path: What `save_weights` wrote, or a run that `fit` wrote.
+
+    Raises:
+        ValueError: There is no such file, it is of another kind, or it does not fit the
+            model; the model is left as it was.
+    """
+    _write(dict(_bare(model).named_parameters()), checkpoints.load_arrays(path))
+
+
+class _Run:
+    """What changes while a model is trained here, apart from the history."""
+
+    def __init__(self, model: nn.Module, optimizer: Any):
+        self.model, self.bare, self.optimizer = model, _bare(model), optimizer
+        self.rank, self.world = _place(model)
+        self.parameters = dict(self.bare.named_parameters())
+        self.device = next(iter(self.parameters.values())).device
+        self.best: Arrays = {}
+
+    def keep_best(self) -> None:
+        """Remember the weights as they are now."""
+        self.best = _read(self.parameters)
+
+    def put_best_back(self) -> None:
+        """Return to the weights remembered, if any."""
+        if self.best:
+            _write(self.parameters, self.best)
+
+    def save(
+        self, path: Any, config: TrainConfig, history: History, order: dict[str, Any]
+    ) -> None:
+        """Write all of it to a file; every process has to call this."""
+        states = [_random_state(self.device)]
+        if self.world > 1:
+            states = [{} for _ in range(self.world)]
+            dist.all_gather_object(states, _random_state(self.device))
+        private = {f"buffer.{n}": b.cpu().numpy() for n, b in self.bare.named_buffers()}
+        for rank, state in enumerate(states):
+            private |= {f"random.{rank}.{kind}": a for kind, a in state.items()}
+        checkpoint = Checkpoint(
+            weights=_read(self.parameters),
+            exp_avg=_read(self._moments("exp_avg")),
+            exp_avg_sq=_read(self._moments("exp_avg_sq")),
+            best=self.best,
+            private=private,
+            wing="torch",
+            config=config,
+            history=history,
+            order=order,
+        )
+        if self.rank == 0:
+            checkpoints.save_run(path, checkpoint)
+        if self.world > 1:
+            dist.barrier()
+
+    def load(self, path: Any, config: TrainConfig, order: dict[str, Any]) -> History:
+        """Take up the run in a file; returns its history."""
+        saved = checkpoints.load_run(path)
+        checkpoints.check_same_run(path, saved, config, order)
+        _check(self.parameters, saved.exp_avg)
+        _check(self.parameters, saved.exp_avg_sq)
+        _write(self.parameters, saved.weights)
+        for name, p in self.parameters.items():
+            if p.requires_grad:
+                self.optimizer.state[p] = {
+                    "step": torch.tensor(float(saved.history.steps), device=p.device),
+                    "exp_avg": _like(torch.tensor(saved.exp_avg[name]), p),
+                    "exp_avg_sq": _like(torch.tensor(saved.exp_avg_sq[name]), p),
+                }
+        self.best = saved.best
+        private = saved.private if saved.wing == "torch" else {}
+        for name, buffer in self.bare.named_buffers():
+            if f"buffer.{name}" in private:
+                buffer.copy_(torch.tensor(private[f"buffer.{name}"]))
+        self.seed(config.seed, saved.history.steps)  # where no stream is to be had
+        mine = f"random.{self.rank}."
+        _set_random_state(
+            self.device,
+            {n.removeprefix(mine): a for n, a in private.items() if n.startswith(mine)},
+        )
+        return saved.history
+
+    def seed(self, seed: int, step: int) -> None:
+        """Start the random numbers of dropout: each process its own."""
+        mixed = np.random.SeedSequence([seed, step, self.rank])
+        torch.manual_seed(int(mixed.generate_state(1)[0]))
+
+    def _moments(self, name: str) -> dict[str, Tensor]:
+        state = self.optimizer.state
+        return {
+            path: state[p][name] if p in state else torch.zeros_like(p)
+            for path, p in self.parameters.items()
+        }
+
+
+def _read(tensors: Mapping[str, Tensor]) -> Arrays:
+    # An array of its own: the tensors go on changing.
+    return {
+        name: _whole(tensor.detach()).cpu().numpy().copy()
+        for name, tensor in tensors.items()
+    }
+
+
+def _check(tensors: Mapping[str, Tensor], arrays: Arrays) -> None:
+    check_weights({name: tuple(t.shape) for name, t in tensors.items()}, arrays)
+
+
+def _write(tensors: Mapping[str, Tensor], arrays: Arrays) -> None:
+    _check(tensors, arrays)
+    with torch.no_grad():
+        for name, tensor in tensors.items():
+            tensor.copy_(_like(torch.tensor(arrays[name]), tensor))
+
+
+def _random_state(device: torch.device) -> Arrays:
+    states = {"cpu": torch.get_rng_state().numpy()}
+    if device.type == "cuda":
+        states["cuda"] = torch.cuda.get_rng_state(device).numpy()
+    return states
+
+
+def _set_random_state(device: torch.device, states: Arrays) -> None:
+    if "cpu" in states:
+        torch.set_rng_state(torch.tensor(states["cpu"]))
+    if "cuda" in states and device.type == "cuda":
+        torch.cuda.set_rng_state(torch.tensor(states["cuda"]), device)

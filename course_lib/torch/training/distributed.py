@@ -1,0 +1,178 @@
+"""Training on several processes at once (PyTorch: DDP and FSDP2).
+
+Each process holds a copy of the model (data parallel, Li et al. 2020, arXiv:2006.15704)
+or a shard of it (fully sharded, Zhao et al. 2023, arXiv:2304.11277), and sees its share
+of each batch. `fit` finds out from the model it is given; the pieces know nothing of
+it.
+
+    torchrun --nproc-per-node 2 -m my_script
+
+    start()
+    model = distribute(GPT(config), device_mesh(data=2))
+    history = fit(model, batches, loss)
+    stop()
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+
+from course_lib.checks.training import check_mesh, check_world
+
+
+def init_distributed(
+    *,
+    rank: int | None = None,
+    world: int | None = None,
+    address: str | None = None,
+    timeout: float = 300.0,
+) -> tuple[int, int]:
+    """Join the other processes of this run, or find out that there are none.
+
+    Args:
+        rank: Which of the processes this is, from 0; None reads RANK.
+        world: How many there are; None reads WORLD_SIZE, and without it there is one.
+        address: "host:port" where process 0 waits for the others; None reads
+            MASTER_ADDR and MASTER_PORT. torchrun sets them all.
+        timeout: Seconds to wait for the others before giving up.
+
+    Returns:
+        This process's rank and the number of processes.
+
+    Raises:
+        ValueError: Numbers or the address are missing or do not fit each other.
+    """
+    rank, world, address = check_world(rank, world, address, os.environ)
+    if world > 1:
+        cuda = torch.cuda.is_available()
+        if cuda:
+            torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", rank)))
+        dist.init_process_group(
+            "nccl" if cuda else "gloo",
+            # torchrun already runs the store that env:// finds.
+            init_method="env://" if "RANK" in os.environ else f"tcp://{address}",
+            rank=rank,
+            world_size=world,
+            timeout=timedelta(seconds=timeout),
+        )
+    return rank, world
+
+
+def shutdown() -> None:
+    """Leave the other processes; without any it does nothing."""
+    if dist.is_initialized():
+        dist.destroy_process_group()
+
+
+def device_mesh(*, data: int = 1, fsdp: int = 1, tensor: int = 1) -> Any:
+    """Lay the devices out in a grid whose axes say what each is for.
+
+    Args:
+        data: Copies of the model, each seeing its share of the batch.
+        fsdp: Shards of each copy; they too see their share of the batch.
+        tensor: Parts that each matrix is cut into. Only the NNX wing has this axis,
+            where the compiler does the cutting.
+
+    Returns:
+        The framework's mesh with axes "data", "fsdp" and "tensor".
+
+    Raises:
+        ValueError: The axes' product is not the number of processes.
+    """
+    world = dist.get_world_size() if dist.is_initialized() else 1
+    check_mesh({"data": data, "fsdp": fsdp, "tensor": tensor}, world, "processes")
+    if tensor > 1:
+        raise ValueError(
+            f"tensor must be 1 in the PyTorch wing: got {tensor}. Take fsdp for a "
+            "model that is too large for one device, or the NNX wing for a tensor axis."
+        )
+    from torch.distributed.device_mesh import init_device_mesh
+
+    kind = "cuda" if torch.cuda.is_available() else "cpu"
+    names = ("data", "fsdp", "tensor")
+    return init_device_mesh(kind, (data, fsdp, tensor), mesh_dim_names=names)
+
+
+def distribute(model: nn.Module, mesh: Any) -> nn.Module:
+    """Spread a model over a mesh; every process starts from process 0's weights.
+
+    Args:
+        model: The same model in every process.
+        mesh: What `device_mesh` returned.
+
+    Returns:
+        The model to give to `fit`: wrapped by DDP where only "data" is larger than 1,
+        else the same object, its parameters sharded by FSDP2, block by block. DDP asks
+        that the loss use every parameter, and both that it call the model itself.
+    """
+    if mesh["fsdp"].size() == 1:
+        group = mesh["data"].get_group()
+        return nn.parallel.DistributedDataParallel(model, process_group=group)
+    from torch.distributed.fsdp import fully_shard
+
+    for tensor in (*model.parameters(), *model.buffers()):
+        dist.broadcast(tensor.detach(), src=0)
+    # Two axes mean copies of the shards; one means shards alone.
+    grid = mesh["data", "fsdp"] if mesh["data"].size() > 1 else mesh["fsdp"]
+    for part in list(model.modules()):
+        if isinstance(part, nn.ModuleList):
+            for block in part:
+                fully_shard(block, mesh=grid)
+    # The root too gives back what it gathered: an evaluation has no backward pass.
+    fully_shard(model, mesh=grid, reshard_after_forward=True)
+    return model
+
+
+def _bare(model: nn.Module) -> nn.Module:
+    """The model inside DDP's wrapper; any other as it is."""
+    wrapped = isinstance(model, nn.parallel.DistributedDataParallel)
+    return model.module if wrapped else model
+
+
+def _place(model: nn.Module) -> tuple[int, int]:
+    """This process's rank among those that share the model's batches, and their number.
+
+    A model that was not distributed is trained by each process alone.
+    """
+    spread = _bare(model) is not model or any(
+        hasattr(p, "full_tensor") for p in model.parameters()
+    )
+    return (dist.get_rank(), dist.get_world_size()) if spread else (0, 1)
+
+
+@contextmanager
+def _quiet(model: Any, hold: bool) -> Iterator[None]:
+    """Hold the exchange of gradients back until the last part of a batch."""
+    if hold and isinstance(model, nn.parallel.DistributedDataParallel):
+        with model.no_sync():
+            yield
+        return
+    if hasattr(model, "set_requires_gradient_sync"):
+        model.set_requires_gradient_sync(not hold)
+    yield
+
+
+def _whole(tensor: Any) -> Tensor:
+    """All of a tensor that may be sharded; every process has to ask."""
+    return tensor.full_tensor() if hasattr(tensor, "full_tensor") else tensor
+
+
+def _shard(tensor: Any) -> Tensor:
+    """This process's shard of a tensor, or all of one that is not sharded."""
+    return tensor.to_local() if hasattr(tensor, "to_local") else tensor
+
+
+def _like(array: Tensor, model_tensor: Any) -> Tensor:
+    """An array given whole to every process, cast and sharded like a parameter."""
+    array = array.to(model_tensor.device, model_tensor.dtype)
+    if not hasattr(model_tensor, "full_tensor"):
+        return array
+    from torch.distributed.tensor import distribute_tensor
+
+    return distribute_tensor(array, model_tensor.device_mesh, model_tensor.placements)

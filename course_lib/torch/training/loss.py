@@ -1,0 +1,78 @@
+r"""The loss of predicting one of V classes (PyTorch).
+
+    L = -sum_n [(1 - ε) log p_n(y_n) + (ε / V) sum_v log p_n(v)] / N          (eq. 1)
+
+where p_n is the softmax of row n of the logits, y_n its target, ε the label smoothing
+(Szegedy et al. 2016, section 7, arXiv:1512.00567) and N the number of targets that
+count.
+
+A departure from the framework's own: where no target counts, the loss is 0, not NaN.
+"""
+
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from course_lib.checks import check_logits
+
+
+def cross_entropy_sum(
+    logits: Float[Tensor, "*B V"],
+    targets: Int[Tensor, "*B"],
+    *,
+    ignore_index: int = -100,
+    label_smoothing: float = 0.0,
+) -> tuple[Float[Tensor, ""], Int[Tensor, ""]]:
+    """Add up the surprise at each target, and count the targets.
+
+    A loss that returns this pair lets `fit` divide by the right number when a batch is
+    gone through in parts or by several processes, where padding is spread unevenly.
+
+    Args:
+        logits: Scores of the V classes, in any unit that softmax takes.
+        targets: The class that came, 0 to V - 1, or `ignore_index`.
+        ignore_index: Marks positions that do not count, such as padding.
+        label_smoothing: ε, the share of the target's weight spread over all classes.
+
+    Returns:
+        The sum over the targets that count, in nats, and how many they are.
+
+    Raises:
+        ValueError: Shapes or dtypes do not fit, or ε is not in [0, 1).
+    """
+    check_logits(logits, targets, label_smoothing)
+    total = F.cross_entropy(
+        logits.flatten(0, -2).float() if logits.itemsize < 4 else logits.flatten(0, -2),
+        targets.flatten().long(),
+        ignore_index=ignore_index,
+        label_smoothing=label_smoothing,
+        reduction="sum",
+    )
+    return total, (targets != ignore_index).sum()
+
+
+def cross_entropy(
+    logits: Float[Tensor, "*B V"],
+    targets: Int[Tensor, "*B"],
+    *,
+    ignore_index: int = -100,
+    label_smoothing: float = 0.0,
+) -> Float[Tensor, ""]:
+    """Average the surprise at the targets: eq. 1.
+
+    Args:
+        logits: Scores of the V classes.
+        targets: The class that came, 0 to V - 1, or `ignore_index`.
+        ignore_index: Marks positions that do not count, such as padding.
+        label_smoothing: ε, the share of the target's weight spread over all classes.
+
+    Returns:
+        The mean over the targets that count, in nats; 0 if none does.
+
+    Raises:
+        ValueError: As `cross_entropy_sum`.
+    """
+    total, count = cross_entropy_sum(
+        logits, targets, ignore_index=ignore_index, label_smoothing=label_smoothing
+    )
+    return total / count.clamp(min=1)

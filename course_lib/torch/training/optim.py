@@ -1,0 +1,69 @@
+r"""AdamW and the length of the gradient (PyTorch).
+
+    m <- β1 m + (1 - β1) g,   v <- β2 v + (1 - β2) g²                        (eq. 1)
+    w <- w - η [ (m / (1 - β1^t)) / (sqrt(v / (1 - β2^t)) + ε) + λ w ]       (eq. 2)
+
+Loshchilov and Hutter 2019, algorithm 2, arXiv:1711.05101, where the decay λ is also
+multiplied by the rate η, as both frameworks do. λ pulls on parameters with two axes or
+more; biases and norms, with one, are left alone.
+"""
+
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from course_lib.config import TrainConfig
+from course_lib.torch.training.distributed import _shard, _whole
+
+
+def adamw(model: nn.Module, config: TrainConfig) -> Any:
+    """The optimizer of a training run.
+
+    Args:
+        model: Its parameters that want a gradient are optimized.
+        config: `learning_rate`, `betas`, `eps` and `weight_decay` count.
+
+    Returns:
+        The framework's AdamW, a `torch.optim.AdamW` in its fused form: one call updates
+        everything.
+    """
+    parameters = [p for p in model.parameters() if p.requires_grad]
+    groups = [
+        {
+            "params": [p for p in parameters if p.ndim >= 2],
+            "weight_decay": config.weight_decay,
+        },
+        {"params": [p for p in parameters if p.ndim < 2], "weight_decay": 0.0},
+    ]
+    return torch.optim.AdamW(
+        groups,
+        lr=config.learning_rate,
+        betas=config.betas,
+        eps=config.eps,
+        fused=True,
+    )
+
+
+def clip_gradient(
+    grads: Any, longest: float | None, scale: Any = 1.0
+) -> tuple[Any, Float[Tensor, ""]]:
+    """Shorten a gradient that is too long, all its arrays taken as one vector.
+
+    Pascanu et al. 2013, algorithm 1, arXiv:1211.5063.
+
+    Args:
+        grads: The gradient, a list with an array for each parameter; changed in place.
+        longest: The length allowed; None allows any.
+        scale: What the gradient is multiplied by before its length is taken.
+
+    Returns:
+        The gradient, scaled and shortened, and the length it had between the two.
+    """
+    norm = _whole(torch.nn.utils.get_total_norm(grads)) * scale
+    if longest is not None:
+        scale = scale * torch.clamp(longest / norm, max=1.0)
+    if not (isinstance(scale, float) and scale == 1.0):
+        torch._foreach_mul_([_shard(g) for g in grads], scale)  # pyright: ignore
+    return grads, norm

@@ -1,0 +1,6 @@
+"""Training, the half without a framework: batches, history, schedules, checkpoints."""
+
+from course_lib.training.batches import Batches, Windows, in_turn
+from course_lib.training.history import History
+
+__all__ = ["Batches", "History", "Windows", "in_turn"]

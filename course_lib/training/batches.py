@@ -1,0 +1,205 @@
+"""Which examples a step sees: the order of the data, as a function of the step.
+
+A generator of batches has a past that cannot be saved. A function of the step has none:
+training that goes on from step 40 asks for batch 40 and gets the one that the unbroken
+run got, and two processes that ask for the same batch can each take their share of it.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from course_lib.checks import check_size, check_whole
+
+Batch = tuple[np.ndarray, ...]
+
+
+class Batches:
+    """Go through a data set in a new random order in every epoch.
+
+    Calling it with a step returns that step's batch; `len` is the batches of one epoch.
+    What is left over at the end of an epoch, less than a batch, is not seen in it.
+
+    Args:
+        *arrays: The data, one example a row, all with equally many rows.
+        batch_size: Examples in a batch.
+        seed: Where the orders come from.
+        shuffle: False keeps the order of the rows, the same in every epoch.
+
+    Raises:
+        ValueError: The arrays differ in rows, or hold fewer than one batch.
+    """
+
+    def __init__(
+        self,
+        *arrays: np.ndarray,
+        batch_size: int,
+        seed: int = 0,
+        shuffle: bool = True,
+    ):
+        check_size("batch_size", batch_size)
+        check_whole("seed", seed)
+        self.arrays = check_rows(arrays)
+        self.batch_size, self.seed, self.shuffle = batch_size, seed, shuffle
+        self.n_rows = len(self.arrays[0])
+        if self.n_rows < batch_size:
+            raise ValueError(
+                "a batch must not be larger than the data: got "
+                f"batch_size={batch_size} for {self.n_rows} rows."
+            )
+        self._epoch, self._order = -1, np.arange(self.n_rows)
+
+    def __len__(self) -> int:
+        return self.n_rows // self.batch_size
+
+    def __call__(self, step: int) -> Batch:
+        """The batch of this step."""
+        epoch, place = divmod(step, len(self))
+        if self.shuffle and epoch != self._epoch:
+            draw = np.random.default_rng([self.seed, epoch])
+            self._epoch, self._order = epoch, draw.permutation(self.n_rows)
+        rows = self._order[place * self.batch_size : (place + 1) * self.batch_size]
+        return tuple(array[rows] for array in self.arrays)
+
+    @property
+    def order(self) -> dict[str, Any]:
+        """What decides the order; a checkpoint holds it and compares."""
+        return {
+            "rows": self.n_rows,
+            "batch_size": self.batch_size,
+            "seed": self.seed,
+            "shuffle": self.shuffle,
+        }
+
+
+class Windows:
+    """Cut windows out of one long row of tokens, at random places, anew for each step.
+
+    Calling it with a step returns that step's batch, one array `B T+1`: inputs are its
+    first T columns, targets its last T.
+
+    Args:
+        tokens: The row.
+        length: T, positions in a window.
+        batch_size: Windows in a batch.
+        seed: Where the places come from.
+
+    Raises:
+        ValueError: The row is shorter than one window and its last target.
+    """
+
+    def __init__(
+        self, tokens: np.ndarray, *, length: int, batch_size: int, seed: int = 0
+    ):
+        check_size("length", length)
+        check_size("batch_size", batch_size)
+        check_whole("seed", seed)
+        self.tokens = np.asarray(tokens)
+        if self.tokens.ndim != 1 or len(self.tokens) <= length:
+            raise ValueError(
+                "tokens must be one row, longer than a window: got shape "
+                f"{self.tokens.shape} for length={length}."
+            )
+        self.length, self.batch_size, self.seed = length, batch_size, seed
+
+    def __call__(self, step: int) -> Batch:
+        """The batch of this step."""
+        draw = np.random.default_rng([self.seed, step])
+        starts = draw.integers(0, len(self.tokens) - self.length, self.batch_size)
+        return (self.tokens[starts[:, None] + np.arange(self.length + 1)],)
+
+    @property
+    def order(self) -> dict[str, Any]:
+        """What decides the order; a checkpoint holds it and compares."""
+        return {
+            "tokens": len(self.tokens),
+            "length": self.length,
+            "batch_size": self.batch_size,
+            "seed": self.seed,
+        }
+
+
+def in_turn(*arrays: np.ndarray, batch_size: int) -> list[Batch]:
+    """Cut arrays into batches in the order of their rows, for evaluation.
+
+    Args:
+        *arrays: The data, one example a row.
+        batch_size: Examples in a batch.
+
+    Returns:
+        Every row once; the last batch may be shorter.
+
+    Raises:
+        ValueError: The arrays differ in rows.
+    """
+    check_size("batch_size", batch_size)
+    arrays = check_rows(arrays)
+    starts = range(0, len(arrays[0]), batch_size)
+    return [tuple(a[start : start + batch_size] for a in arrays) for start in starts]
+
+
+def check_rows(arrays: Sequence[np.ndarray]) -> Batch:
+    """Refuse arrays that do not have equally many rows, at least one.
+
+    Raises:
+        ValueError: With the shapes that came.
+    """
+    arrays = tuple(np.asarray(array) for array in arrays)
+    shapes = [array.shape for array in arrays]
+    if not arrays or any(not s or s[0] == 0 or s[0] != shapes[0][0] for s in shapes):
+        raise ValueError(
+            "arrays must have equally many rows, one for each example: got "
+            f"{', '.join(map(str, shapes)) or 'no array'}."
+        )
+    return arrays
+
+
+def batch_at(batches: Any) -> Callable[[int], Batch]:
+    """Read `fit`'s batches as a function of the step that returns a tuple of arrays.
+
+    Args:
+        batches: A function of the step, as `Batches` is, or a list, which is gone
+            through again and again. A batch is one array or a tuple of them.
+
+    Returns:
+        The function.
+
+    Raises:
+        ValueError: It is neither, or an empty list.
+    """
+    if isinstance(batches, Sequence) and len(batches):
+        return lambda step: _as_tuple(batches[step % len(batches)])
+    if not callable(batches):
+        raise ValueError(
+            "batches must be a function of the step, or a list that is not empty: got "
+            f"{type(batches).__name__}. A run that is taken up again asks for a batch "
+            "by its step, which a generator cannot answer; take "
+            "course_lib.training.batches.Batches, or list(...)."
+        )
+    return lambda step: _as_tuple(batches(step))
+
+
+def check_parts(batch: Batch, n_parts: int, n_processes: int = 1) -> None:
+    """Refuse a batch that cannot be shared out equally.
+
+    Args:
+        batch: Arrays with one example a row.
+        n_parts: Parts that the batch is gone through in.
+        n_processes: Processes or devices that each take an equal share of a part.
+
+    Raises:
+        ValueError: The rows do not divide, or the arrays differ in rows.
+    """
+    n_rows = len(check_rows(batch)[0])
+    if n_rows % (n_parts * n_processes):
+        raise ValueError(
+            "a batch must divide into equal parts: got "
+            f"{n_rows} rows for accumulate={n_parts} on {n_processes} "
+            f"process{'es' if n_processes > 1 else ''} or devices (remainder "
+            f"{n_rows % (n_parts * n_processes)})."
+        )
+
+
+def _as_tuple(batch: Any) -> Batch:
+    return tuple(batch) if isinstance(batch, (tuple, list)) else (batch,)

@@ -1,0 +1,245 @@
+"""A training run in one file: what is in it, written so that no half file is ever left.
+
+The file is safetensors (never pickle), so that reading it runs no code. Weights and the
+optimizer's means lie in it in the course's exchange format, which either wing reads.
+What only one wing understands, its random state and a model's own counters, lies beside
+them under that wing's name, and the other wing leaves it alone.
+"""
+
+import json
+import os
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from course_lib.config import TrainConfig
+from course_lib.optional import missing
+from course_lib.training.history import History
+
+_RUN, _WEIGHTS = "course_lib run 1", "course_lib weights 1"
+_HISTORY = ("losses", "learning_rates", "grad_norms")
+# What may change when a run is taken up again, because no step's numbers depend on it.
+_MAY_CHANGE = {"chunk", "checkpoint_every"}
+
+Arrays = dict[str, np.ndarray]
+
+
+@dataclass(kw_only=True)
+class Checkpoint:
+    """A run between two steps: everything that its next step depends on.
+
+    Attributes:
+        weights: Parameters by path, in PyTorch's layout.
+        exp_avg: AdamW's running mean of each parameter's gradient, by the same paths.
+        exp_avg_sq: The same of the gradient's square.
+        best: Weights of the best evaluation, where `patience` is set; else empty.
+        private: What only `wing` understands, by names of its own.
+        wing: "torch" or "nnx", which wrote it.
+        config: How the run is made.
+        history: The run so far; its length is the step the run stands at.
+        order: What decides the order of the data; empty where that is not known.
+    """
+
+    weights: Arrays
+    exp_avg: Arrays
+    exp_avg_sq: Arrays
+    best: Arrays
+    private: Arrays
+    wing: str
+    config: TrainConfig
+    history: History
+    order: dict[str, Any] = field(default_factory=dict)
+
+
+def save_run(path: str | Path, checkpoint: Checkpoint) -> None:
+    """Write a run to a file, all or nothing.
+
+    Args:
+        path: The file; one that exists is replaced.
+        checkpoint: The run.
+
+    Raises:
+        ValueError: safetensors is not installed, or the folder does not exist.
+    """
+    history = checkpoint.history
+    tensors = {
+        f"{part}.{name}": array
+        for part in ("weights", "exp_avg", "exp_avg_sq", "best", "private")
+        for name, array in getattr(checkpoint, part).items()
+    }
+    for name in _HISTORY:
+        tensors[f"history.{name}"] = np.asarray(getattr(history, name), "float64")
+    about = {
+        "wing": checkpoint.wing,
+        "config": asdict(checkpoint.config),
+        "order": checkpoint.order,
+        "eval_steps": history.eval_steps,
+        "evals": history.evals,
+        "stopped": history.stopped,
+    }
+    _write(path, tensors, {"format": _RUN, "run": json.dumps(about)})
+
+
+def load_run(path: str | Path) -> Checkpoint:
+    """Read a run from a file.
+
+    Args:
+        path: A file that `save_run` wrote, in either wing.
+
+    Returns:
+        The run, as it was saved.
+
+    Raises:
+        ValueError: There is no such file, or it does not hold a run.
+    """
+    tensors, metadata = _read(path)
+    if metadata.get("format") != _RUN or "run" not in metadata:
+        raise ValueError(
+            f"{path} must hold a training run that fit wrote: got "
+            f"{metadata.get('format', 'a safetensors file of another kind')!r}. "
+            "Weights alone are read with load_weights."
+        )
+    about = json.loads(metadata["run"])
+    parts: dict[str, Arrays] = {
+        name: {}
+        for name in ("weights", "exp_avg", "exp_avg_sq", "best", "private", "history")
+    }
+    for name, array in tensors.items():
+        part, _, rest = name.partition(".")
+        parts.setdefault(part, {})[rest] = array
+    lists = parts.pop("history")
+    absent = [f"history.{name}" for name in _HISTORY if name not in lists]
+    extra = sorted(parts.keys() - {f.name for f in fields(Checkpoint)})
+    if absent or extra:
+        raise ValueError(
+            f"{path} must hold a whole training run: missing "
+            f"{', '.join(absent) or 'nothing'}, not expected "
+            f"{', '.join(extra) or 'nothing'}."
+        )
+    betas = tuple(about["config"].pop("betas"))  # JSON knows only lists
+    config = TrainConfig(**about["config"], betas=betas)
+    history = History(
+        **{name: lists[name].tolist() for name in _HISTORY},
+        eval_steps=about["eval_steps"],
+        evals=about["evals"],
+        stopped=about["stopped"],
+    )
+    return Checkpoint(
+        **parts,
+        wing=about["wing"],
+        config=config,
+        history=history,
+        order=about["order"],
+    )
+
+
+def check_same_run(
+    path: str | Path, saved: Checkpoint, config: TrainConfig, order: dict[str, Any]
+) -> None:
+    """Refuse to go on with a run that was made in another way.
+
+    Args:
+        path: The file, for the error.
+        saved: What was read from it.
+        config: What the run is to go on with. `chunk` and `checkpoint_every` may
+            differ, and `steps` too where the schedule does not depend on it.
+        order: What decides the order of the data now; empty where that is not known.
+
+    Raises:
+        ValueError: With every difference.
+    """
+    may_change = _MAY_CHANGE | ({"steps"} if config.schedule != "cosine" else set())
+    differ = [
+        f"{f.name} (saved {getattr(saved.config, f.name)!r}, "
+        f"now {getattr(config, f.name)!r})"
+        for f in fields(TrainConfig)
+        if f.name not in may_change
+        and getattr(saved.config, f.name) != getattr(config, f.name)
+    ]
+    if saved.order and order and saved.order != order:
+        differ.append(f"order of the data (saved {saved.order}, now {order})")
+    if differ:
+        raise ValueError(
+            f"a run must go on as it began: {path} differs in {', '.join(differ)}. "
+            "To start a new run from its weights, read them with load_weights."
+        )
+
+
+def save_arrays(path: str | Path, weights: Arrays) -> None:
+    """Write weights alone to a file, all or nothing.
+
+    Args:
+        path: The file; one that exists is replaced.
+        weights: Arrays by path, as `get_weights` returns them.
+
+    Raises:
+        ValueError: safetensors is not installed, or the folder does not exist.
+    """
+    _write(path, weights, {"format": _WEIGHTS})
+
+
+def load_arrays(path: str | Path) -> Arrays:
+    """Read weights from a file.
+
+    Args:
+        path: A safetensors file: weights alone, or a whole run, of which the weights
+            are taken (the best ones, where it kept them).
+
+    Returns:
+        Arrays by path, as `set_weights` takes them.
+
+    Raises:
+        ValueError: There is no such file, or it is not safetensors.
+    """
+    tensors, metadata = _read(path)
+    if metadata.get("format") != _RUN:
+        return tensors
+    run = load_run(path)
+    return run.best or run.weights
+
+
+def _safetensors() -> Any:
+    try:
+        import safetensors
+        import safetensors.numpy
+    except ImportError as error:
+        raise missing("Checkpoints need", "safetensors", "hub") from error
+    return safetensors
+
+
+def _write(path: str | Path, tensors: Arrays, metadata: dict[str, str]) -> None:
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise ValueError(
+            f"a checkpoint needs a folder that exists: got {path}. "
+            f"Make it with Path({str(path.parent)!r}).mkdir(parents=True)."
+        )
+    # In the same folder, so that the last act is a rename: readers see the old file or
+    # the new one, whenever the power goes.
+    half = path.with_name(f".{path.name}.{os.getpid()}.half")
+    # safetensors writes the bytes as they lie, so a transposed array must be laid out.
+    tensors = {name: np.asarray(array, order="C") for name, array in tensors.items()}
+    try:
+        _safetensors().numpy.save_file(tensors, half, metadata)
+        with open(half, "rb") as file:
+            os.fsync(file.fileno())
+        os.replace(half, path)
+    finally:
+        half.unlink(missing_ok=True)
+
+
+def _read(path: str | Path) -> tuple[Arrays, dict[str, str]]:
+    if not Path(path).is_file():
+        raise ValueError(f"there must be a file to read: {path} is none.")
+    safetensors = _safetensors()
+    try:
+        with safetensors.safe_open(path, framework="numpy") as file:
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            return tensors, file.metadata() or {}
+    except safetensors.SafetensorError as error:
+        raise ValueError(
+            f"{path} must be a safetensors file, and whole: {error}. "
+            "Files of other kinds can run code when they are read, so none is."
+        ) from None

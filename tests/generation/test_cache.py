@@ -1,0 +1,110 @@
+"""The cache changes nothing but the work."""
+
+import numpy as np
+import pytest
+from wings import assert_close
+
+B, T, D, H, KV = 2, 7, 12, 6, 3
+
+
+def layer(wing, **options):
+    model = wing.make(wing.lib.MultiHeadAttention, D, H, n_kv_heads=KV, **options)
+    return wing.cast(model, "float64")
+
+
+def cache(wing, x, max_len=11):
+    return wing.lib.KVCache(2, B, KV, max_len, D // H, like=x)
+
+
+@pytest.mark.parametrize("steps", [(1,) * T, (3, 1, 1, 2), (T,)])
+@pytest.mark.parametrize("positions", ["none", "rotary"])
+def test_reading_in_parts_equals_reading_at_once(wing, rng, steps, positions):
+    rotary = wing.lib.Rotary(D // H) if positions == "rotary" else None
+    model = layer(wing, rotary=rotary)
+    x = wing.array(rng.standard_normal((B, T, D)))
+    kept, parts, start = cache(wing, x), [], 0
+    for step in steps:
+        part = model(x[:, start : start + step], causal=True, cache=kept[1])
+        parts.append(wing.numpy(part))
+        start += step
+        assert int(kept[1].length) == start
+    assert int(kept.length) == 0  # the other layer has read nothing
+    expected = wing.numpy(model(x, causal=True))
+    assert_close(np.concatenate(parts, axis=1), expected)
+
+
+def test_a_context_that_was_read_before_need_not_be_read_again(wing, rng):
+    model = layer(wing)
+    x, context = (wing.array(rng.standard_normal((B, n, D))) for n in (T, 5))
+    kept = model.project_kv(context)
+    assert int(kept.length) == kept.k.shape[-2] == 5
+    together = model(x, context, cache=kept)
+    assert_close(wing.numpy(together), wing.numpy(model(x, context)))
+    alone = model(x[:, 2:3], context, cache=kept)
+    assert_close(wing.numpy(alone), wing.numpy(together)[:, 2:3])
+
+
+@pytest.mark.parametrize("shape", [(B, 6, D), (B + 1, 5, D)])
+def test_what_was_read_of_another_context_is_refused(wing, rng, shape):
+    model = layer(wing)
+    x = wing.array(rng.standard_normal((shape[0], T, D)))
+    kept = model.project_kv(wing.array(rng.standard_normal((B, 5, D))))
+    with pytest.raises(ValueError, match="must be what `read` returned"):
+        model(x, wing.array(rng.standard_normal(shape)), cache=kept)
+
+
+def test_the_cache_has_its_full_size_from_the_start(wing):
+    kept = wing.lib.KVCache(2, 3, 5, 7, 11)
+    assert kept.max_len == 7
+    assert tuple(kept[0].k.shape) == (3, 5, 7, 11)
+    assert str(kept[0].k.dtype).endswith("float32")
+
+
+def test_what_does_not_fit_is_refused_and_not_stored(wing, rng):
+    model = layer(wing)
+    x = wing.array(rng.standard_normal((B, T, D)))
+    kept = cache(wing, x, max_len=9)
+    model(x, causal=True, cache=kept[0])
+    with pytest.raises(ValueError, match="7 stored and 7 new for max_len=9"):
+        model(x, causal=True, cache=kept[0])
+    assert int(kept.length) == T
+    model(x[:, :2], causal=True, cache=kept[0])
+
+
+def test_a_cache_for_another_batch_is_refused(wing, rng):
+    model = layer(wing)
+    x = wing.array(rng.standard_normal((B + 1, T, D)))
+    with pytest.raises(ValueError, match="made for this batch"):
+        model(x, causal=True, cache=cache(wing, x)[0])
+
+
+def test_no_room_is_refused(wing):
+    with pytest.raises(ValueError, match="max_len must be a whole number"):
+        wing.lib.KVCache(2, 3, 5, 0, 11)
+
+
+def test_an_nnx_cache_goes_through_a_compiled_step(rng):
+    jax = pytest.importorskip("jax")
+    nnx = pytest.importorskip("flax.nnx")
+    lib = pytest.importorskip("course_lib.nnx")
+    model = lib.MultiHeadAttention(D, H, n_kv_heads=KV, rngs=nnx.Rngs(0))
+    x = jax.numpy.asarray(rng.standard_normal((B, T, D)), jax.numpy.float32)
+    kept = lib.KVCache(1, B, KV, T, D // H)
+    graph, state = nnx.split(kept)
+    traces = 0
+
+    @jax.jit
+    def step(state, token):
+        nonlocal traces
+        traces += 1
+        inner = nnx.merge(graph, state)
+        output = model(token, causal=True, cache=inner[0])
+        return nnx.state(inner), output
+
+    outputs = []
+    for t in range(T):
+        state, output = step(state, x[:, t : t + 1])
+        outputs.append(np.asarray(output))
+    expected = np.asarray(model(x, causal=True))
+    assert_close(np.concatenate(outputs, axis=1), expected, "float32")
+    assert traces == 1

@@ -1,0 +1,204 @@
+"""Writing text: one seed, one text, whatever the wing, the cache or the company."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from models import randomize
+
+from course_lib.config import GPTConfig
+
+V = 13
+CONFIG = GPTConfig(
+    vocab_size=V, max_len=61, d_model=12, n_layers=2, n_heads=6, n_kv_heads=3
+)
+PROMPTS = [[1, 2, 3], [4], [5, 6, 7, 8, 9]]
+
+
+def gpt(wing, config=CONFIG):
+    return randomize(wing, wing.make(wing.lib.GPT, config), size=0.6)[0]
+
+
+@pytest.fixture(scope="module")
+def models(request):
+    """A model for each wing, made once."""
+    made = {}
+    return lambda wing: made.setdefault(wing.name, gpt(wing))
+
+
+def by_hand(wing, model, prompt, n):
+    """Greedy search, by reading everything again for each token."""
+    rows = list(prompt)
+    for _ in range(n):
+        logits = wing.numpy(model(wing.array(np.array([rows]))))
+        rows.append(int(logits[0, -1].argmax()))
+    return rows[len(prompt) :]
+
+
+def test_temperature_zero_is_greedy_search(wing, models):
+    model = models(wing)
+    found = wing.lib.generate(model, PROMPTS, max_new_tokens=7, temperature=0.0)
+    assert found == [by_hand(wing, model, prompt, 7) for prompt in PROMPTS]
+
+
+@pytest.mark.parametrize("position", ["learned", "sinusoidal", "rotary", "alibi"])
+def test_the_cache_changes_nothing(wing, position):
+    model = gpt(wing, dataclasses.replace(CONFIG, position=position))
+    texts = [
+        wing.lib.generate(model, PROMPTS, max_new_tokens=11, use_cache=cached)
+        for cached in (True, False)
+    ]
+    assert texts[0] == texts[1]
+    assert [len(text) for text in texts[0]] == [11] * 3
+
+
+SETTINGS = [
+    {},
+    {"temperature": 0.7},
+    {"top_k": 3},
+    {"top_p": 0.8},
+    {"temperature": 1.3, "top_k": 7, "top_p": 0.9, "seed": 5},
+    {"stop_token": 2},
+]
+
+
+@pytest.mark.parametrize("settings", SETTINGS)
+def test_both_wings_write_the_same_text(both, models, settings):
+    texts = [
+        w.lib.generate(models(w), PROMPTS, max_new_tokens=17, **settings) for w in both
+    ]
+    assert texts[0] == texts[1]
+
+
+def test_no_text_depends_on_its_company(wing, models):
+    model = models(wing)
+    together = wing.lib.generate(model, PROMPTS, max_new_tokens=9)
+    first = wing.lib.generate(model, PROMPTS[:1], max_new_tokens=9)
+    assert together[:1] == first
+
+
+def test_a_seed_is_a_text_and_another_seed_another(wing, models):
+    model = models(wing)
+    once, again, other = (
+        wing.lib.generate(model, PROMPTS, max_new_tokens=17, seed=seed)
+        for seed in (1, 1, 2)
+    )
+    assert once == again != other
+
+
+def test_top_k_of_one_is_greedy(wing, models):
+    model = models(wing)
+    assert wing.lib.generate(model, PROMPTS, max_new_tokens=7, top_k=1) == (
+        wing.lib.generate(model, PROMPTS, max_new_tokens=7, temperature=0.0)
+    )
+
+
+def test_texts_end_at_the_stop_token_and_leave_it_out(wing, models):
+    model = models(wing)
+    free = wing.lib.generate(model, PROMPTS, max_new_tokens=17)
+    stop = free[0][3]
+    stopped = wing.lib.generate(model, PROMPTS, max_new_tokens=17, stop_token=stop)
+    assert stopped == [t[: t.index(stop)] if stop in t else t for t in free]
+    assert len(stopped[0]) <= 3
+
+
+def test_frequencies_of_a_drawn_token_are_the_models_probabilities(wing, models):
+    model, n = models(wing), 4000
+    drawn = wing.lib.generate(model, [[1, 2]] * n, max_new_tokens=1)
+    logits = wing.numpy(model(wing.array(np.array([[1, 2]]))))[0, -1]
+    p = np.exp(logits - logits.max())
+    p /= p.sum()
+    frequencies = np.bincount(np.concatenate(drawn), minlength=V) / n
+    assert (np.abs(frequencies - p) <= 4 * np.sqrt(p * (1 - p) / n) + 1e-12).all()
+
+
+def test_a_model_in_training_is_used_as_in_evaluation_and_left_in_training(wing):
+    config = dataclasses.replace(CONFIG, dropout=0.5)
+    model = gpt(wing, config)
+    expected = wing.lib.generate(model, PROMPTS, max_new_tokens=7)
+    model.train()
+    assert wing.lib.generate(model, PROMPTS, max_new_tokens=7) == expected
+    ids = wing.array(np.array([[1, 2, 3]]))
+    first, second = (wing.numpy(model(ids)) for _ in range(2))
+    assert np.abs(first - second).max() > 1e-6, "dropout is off after generate"
+
+
+def test_beams_of_full_width_find_the_most_probable_text(wing):
+    config = GPTConfig(vocab_size=3, max_len=7, d_model=6, n_layers=1, n_heads=2)
+    model = gpt(wing, config)
+    best, *rest = wing.lib.beam_search(model, [0], n_beams=27, max_new_tokens=3)
+    assert len(rest) == 26
+    log_probs = {}
+    for tokens in np.ndindex(3, 3, 3):
+        rows = wing.array(np.array([[0, *tokens[:2]]]))
+        z = wing.numpy(model(rows))[0]
+        z = z - np.log(np.exp(z).sum(-1, keepdims=True))
+        log_probs[tokens] = sum(z[i, token] for i, token in enumerate(tokens))
+    assert best.tokens == max(log_probs, key=log_probs.get)
+    np.testing.assert_allclose(
+        [h.log_prob for h in [best, *rest]], sorted(log_probs.values())[::-1], atol=1e-9
+    )
+    greedy = wing.lib.generate(model, [[0]], max_new_tokens=3, temperature=0.0)[0]
+    assert best.log_prob >= log_probs[tuple(greedy)] - 1e-9
+
+
+def test_both_wings_find_the_same_beams(both, models):
+    found = [
+        w.lib.beam_search(
+            models(w),
+            [1, 2],
+            n_beams=4,
+            max_new_tokens=7,
+            stop_token=3,
+            length_penalty=0.6,
+        )
+        for w in both
+    ]
+    assert [h.tokens for h in found[0]] == [h.tokens for h in found[1]]
+    np.testing.assert_allclose(
+        [h.score for h in found[0]], [h.score for h in found[1]], atol=1e-9
+    )
+
+
+def test_nnx_compiles_once_for_any_prompt_and_any_setting(models):
+    pytest.importorskip("flax")
+    from wings import get_wing
+
+    wing = get_wing("nnx")
+    module = wing.module("generation.generate")
+    model = models(wing)
+    wing.lib.generate(model, [[1, 2]], max_new_tokens=9)
+    before = module._write._cache_size()
+    for prompt, settings in (
+        ([3], {}),
+        ([1] * 7, {"seed": 3}),
+        ([4, 5], {"temperature": 0.5, "top_k": 3, "top_p": 0.5}),
+        ([4, 5], {"temperature": 0.0, "stop_token": 2, "max_new_tokens": 6}),
+    ):
+        wing.lib.generate(model, [prompt], **({"max_new_tokens": 9} | settings))
+    assert module._write._cache_size() == before
+
+
+BAD = {
+    "an empty prompt": ({"prompts": [[1], []]}, "at least one token"),
+    "no prompt": ({"prompts": []}, "at least one token"),
+    "a token that does not exist": ({"prompts": [[1, V]]}, "from 0 to 12: got 13"),
+    "half a token": ({"prompts": [[1.5]]}, "whole numbers"),
+    "more than the positions": (
+        {"max_new_tokens": 60},
+        "fit into max_len=61: got 5 and 60",
+    ),
+    "nothing to write": ({"max_new_tokens": 0}, "max_new_tokens must be"),
+    "a negative temperature": ({"temperature": -1.0}, "temperature must be"),
+    "no token to draw from": ({"top_k": 0}, "top_k must be"),
+    "no mass to draw from": ({"top_p": 0.0}, "top_p must be"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_cannot_be_written_is_refused(wing, models, case):
+    options, message = BAD[case]
+    options = {"prompts": PROMPTS, "max_new_tokens": 3} | options
+    prompts = options.pop("prompts")
+    with pytest.raises(ValueError, match=message):
+        wing.lib.generate(models(wing), prompts, **options)

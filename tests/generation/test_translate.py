@@ -1,0 +1,160 @@
+"""Translation: what is written is what the model finds likeliest, in both wings."""
+
+import numpy as np
+import pytest
+from models import randomize
+from wings import assert_close
+
+from course_lib.config import Seq2SeqConfig
+
+B, S, V, START, STOP = 3, 5, 11, 1, 2
+CONFIG = Seq2SeqConfig(vocab_size=V, max_len=13, d_model=12, n_layers=1, n_heads=3)
+
+
+def build(wing, kind):
+    if kind == "transformer":
+        return randomize(wing, wing.make(wing.lib.Seq2Seq, CONFIG), size=0.6)[0]
+    return randomize(wing, wing.make(wing.lib.RecurrentSeq2Seq, V, V, 6), size=0.6)[0]
+
+
+@pytest.fixture(scope="module")
+def models():
+    """A model of each kind for each wing, made once."""
+    made = {}
+
+    def get(wing, kind):
+        if (wing.name, kind) not in made:
+            made[wing.name, kind] = build(wing, kind)
+        return made[wing.name, kind]
+
+    return get
+
+
+def source(rng, length=S, batch=B):
+    return rng.integers(3, V, (batch, length))
+
+
+def write(wing, model, ids, n=7, **options):
+    return wing.lib.translate(
+        model,
+        wing.array(ids),
+        start_token=START,
+        stop_token=STOP,
+        max_new_tokens=n,
+        **options,
+    )
+
+
+KINDS = pytest.mark.parametrize("kind", ["transformer", "recurrent"])
+
+
+@KINDS
+def test_each_token_is_the_likeliest_given_those_before(wing, rng, models, kind):
+    ids, model = source(rng), models(wing, kind)
+    for row, target in zip(ids, write(wing, model, ids), strict=True):
+        given = wing.array(np.array([[START, *target]]))
+        logits = wing.numpy(model(wing.array(row[None]), given))[0]
+        likeliest = logits.argmax(-1).tolist()
+        assert likeliest[: len(target)] == target
+        assert len(target) == 7 or likeliest[len(target)] == STOP
+
+
+@KINDS
+def test_both_wings_write_the_same(both, rng, models, kind):
+    ids = source(rng)
+    texts = [write(w, models(w, kind), ids) for w in both]
+    assert texts[0] == texts[1]
+
+
+@KINDS
+def test_padding_the_source_changes_nothing(wing, rng, models, kind):
+    ids, model = source(rng), models(wing, kind)
+    padded = np.concatenate([ids, np.zeros((B, 2), ids.dtype)], axis=1)
+    mask = wing.lib.padding_mask_from_ids(wing.array(padded), 0)
+    expected = write(wing, model, ids)
+    assert write(wing, model, padded, source_mask=mask) == expected
+
+
+@KINDS
+def test_one_beam_is_never_worse_than_greedy_and_more_find_more(
+    wing, rng, models, kind
+):
+    ids, model = source(rng, batch=1), models(wing, kind)
+    found = {
+        n: wing.lib.beam_translate(
+            model,
+            wing.array(ids),
+            n_beams=n,
+            start_token=START,
+            stop_token=STOP,
+            max_new_tokens=2,
+        )
+        for n in (1, V * V)
+    }
+    # With all beams: every pair of tokens, and the stop token alone.
+    assert len(found[V * V]) == V * (V - 1) + 1
+    np.testing.assert_allclose(sum(np.exp(h.log_prob) for h in found[V * V]), 1)
+    greedy = write(wing, model, ids, n=2)[0]
+    logs = {h.tokens: h.log_prob for h in found[V * V]}
+    complete = (*greedy, STOP) if len(greedy) < 2 else tuple(greedy)
+    assert found[1][0].log_prob >= logs[complete] - 1e-9
+    assert found[V * V][0].log_prob >= found[1][0].log_prob - 1e-9
+
+
+@KINDS
+def test_writing_in_parts_equals_writing_at_once(wing, rng, models, kind):
+    model = wing.cast(build(wing, kind), "float64")
+    memory = model.encode(wing.array(source(rng)))
+    target = rng.integers(3, V, (B, 7))
+    whole = wing.numpy(model.decode(wing.array(target), memory))
+    cache = model.begin(memory, 7)
+    parts = [
+        wing.numpy(model.decode(wing.array(target[:, i:j]), memory, cache=cache))
+        for i, j in ((0, 1), (1, 4), (4, 5), (5, 7))
+    ]
+    assert_close(np.concatenate(parts, axis=1), whole)
+
+
+def test_no_more_is_begun_than_there_are_positions(wing, rng, models):
+    model = models(wing, "transformer")
+    memory = model.encode(wing.array(source(rng)))
+    model.begin(memory, CONFIG.max_len)
+    with pytest.raises(ValueError, match="13"):
+        model.begin(memory, CONFIG.max_len + 1)
+    with pytest.raises(ValueError, match="max_len must be a whole number"):
+        model.begin(memory, 0)
+
+
+def test_the_source_is_encoded_and_projected_once():
+    torch, lib = pytest.importorskip("torch"), pytest.importorskip("course_lib.torch")
+    model = lib.Seq2Seq(CONFIG).eval()
+    calls = {"encoder.0": 0, "decoder.0.cross_attention.k_proj": 0}
+    for name in calls:
+
+        def count(*_, name=name):
+            calls[name] += 1
+
+        model.get_submodule(name).register_forward_hook(count)
+    target = lib.translate(
+        model,
+        torch.tensor([[3, 4, 5]]),
+        start_token=START,
+        stop_token=V,  # never written: the ids end before it
+        max_new_tokens=9,
+    )
+    assert len(target[0]) == 9
+    assert set(calls.values()) == {1}
+
+
+def test_a_size_or_token_that_makes_no_sense_is_refused(wing, rng, models):
+    model = models(wing, "recurrent")
+    with pytest.raises(ValueError, match="max_new_tokens must be"):
+        write(wing, model, source(rng), n=0)
+    with pytest.raises(ValueError, match="stop_token must be a token id"):
+        wing.lib.translate(
+            model,
+            wing.array(source(rng)),
+            start_token=1,
+            stop_token=-1,
+            max_new_tokens=3,
+        )

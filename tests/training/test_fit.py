@@ -1,0 +1,658 @@
+"""Training: losses, rates, the optimizer, and fit, over both wings and between them."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tiny import (
+    PAD,
+    averaged_loss,
+    summed_loss,
+    tiny_data,
+    tiny_gpt,
+    tiny_model,
+    tiny_weights,
+)
+from wings import assert_close
+
+from course_lib.config import TrainConfig
+from course_lib.training import schedules
+from course_lib.training.batches import Batches, Windows, in_turn
+from course_lib.training.history import History
+from course_lib.training.progress import Progress
+
+
+def train(wing, *, dropout=0.0, dtype="float64", loss=summed_loss, size=12, **config):
+    """A small model after a short run, and the run's record."""
+    evaluate = config.pop("evaluate", None)
+    model = tiny_model(wing, dropout, dtype)
+    batches = Batches(*tiny_data(), batch_size=size, seed=2)
+    settings = TrainConfig(**{"steps": 3, "learning_rate": 0.02, **config})
+    history = wing.lib.fit(
+        model, batches, loss(wing), config=settings, evaluate=evaluate
+    )
+    return model, history
+
+
+def close_models(wing, first, second, dtype="float64"):
+    first, second = wing.lib.get_weights(first), wing.lib.get_weights(second)
+    for name in first:
+        assert_close(first[name], second[name], dtype)
+
+
+@pytest.fixture
+def no_hook(request):
+    """Run-time shape checks speak before our own errors do: nothing to see then."""
+    if request.config.getoption("jaxtyping_packages"):
+        pytest.skip("the hook refuses the input first")
+
+
+# The loss
+
+
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([1, 5]),
+    st.sampled_from([1, 7]),
+    st.sampled_from([0.0, 0.1, 0.7]),
+    st.sampled_from([1e-3, 1.0, 1e4]),
+)
+def test_cross_entropy_is_the_number_of_torch(wing, seed, rows, n_classes, eps, size):
+    torch = pytest.importorskip("torch")
+    draw = np.random.default_rng(seed)
+    logits = size * draw.standard_normal((rows, 3, n_classes))
+    targets = draw.integers(0, n_classes, (rows, 3))
+    targets[draw.random((rows, 3)) < 0.3] = -7
+    targets[0, 0] = 0
+    expected = torch.nn.functional.cross_entropy(
+        torch.tensor(logits).flatten(0, 1),
+        torch.tensor(targets).flatten(),
+        ignore_index=-7,
+        label_smoothing=eps,
+    ).item()
+    got = wing.lib.cross_entropy(
+        wing.array(logits), wing.array(targets), ignore_index=-7, label_smoothing=eps
+    )
+    np.testing.assert_allclose(wing.numpy(got), expected, rtol=1e-12, atol=1e-12 * size)
+
+
+def test_the_sum_over_its_count_is_the_mean(wing, rng):
+    logits, targets = rng.standard_normal((3, 5, 7)), rng.integers(0, 7, (3, 5))
+    targets[1] = PAD
+    total, count = wing.lib.cross_entropy_sum(wing.array(logits), wing.array(targets))
+    mean = wing.lib.cross_entropy(wing.array(logits), wing.array(targets))
+    assert int(count) == 10
+    assert_close(wing.numpy(total) / 10, wing.numpy(mean))
+
+
+def test_where_no_target_counts_loss_and_gradient_are_zero(wing, rng):
+    logits, targets = rng.standard_normal((3, 7)), wing.array(np.full(3, PAD))
+    assert float(wing.lib.cross_entropy(wing.array(logits), targets)) == 0
+    (grad,) = wing.grad(lambda x: wing.lib.cross_entropy(x, targets), logits)
+    assert (grad == 0).all()
+
+
+def test_the_gradient_is_probability_minus_target(wing, rng):
+    logits, targets = rng.standard_normal((5, 7)), np.array([0, 6, PAD, 3, 3])
+    (grad,) = wing.grad(
+        lambda x: wing.lib.cross_entropy(x, wing.array(targets)), logits
+    )
+    p = np.exp(logits) / np.exp(logits).sum(-1, keepdims=True)
+    expected = (p - np.eye(7)[targets.clip(0)]) / 4 * (targets != PAD)[:, None]
+    assert_close(grad, expected)
+
+
+def test_uniform_scores_cost_the_log_of_the_number_of_classes(wing):
+    loss = wing.lib.cross_entropy(
+        wing.array(np.zeros((5, 7))), wing.array(np.arange(5)), label_smoothing=0.3
+    )
+    np.testing.assert_allclose(float(loss), math.log(7), rtol=1e-12)
+
+
+def test_short_floats_are_summed_in_long_ones(wing):
+    if wing.name == "torch":
+        import torch
+
+        logits = torch.zeros(3, 7, dtype=torch.bfloat16)
+    else:
+        import jax.numpy as jnp
+
+        logits = jnp.zeros((3, 7), jnp.bfloat16)
+    loss = wing.lib.cross_entropy(logits, wing.array(np.arange(3)))
+    np.testing.assert_allclose(float(loss), math.log(7), rtol=1e-6)
+
+
+@pytest.mark.usefixtures("no_hook")
+@pytest.mark.parametrize(
+    ("logits", "targets", "eps", "message"),
+    [
+        (
+            np.zeros((3, 7)),
+            np.zeros(5, int),
+            0.0,
+            r"logits \(3, 7\) for targets \(5,\)",
+        ),
+        (np.zeros(7), np.zeros(7, int), 0.0, "each target needs its row"),
+        (np.zeros((3, 7), int), np.zeros(3, int), 0.0, "logits must hold floating"),
+        (np.zeros((3, 7)), np.zeros(3), 0.0, "targets must be the classes'"),
+        (np.zeros((3, 7)), np.zeros(3, int), 1.0, "label_smoothing must be at least 0"),
+    ],
+)
+def test_bad_targets_are_refused_in_the_same_words(wing, logits, targets, eps, message):
+    with pytest.raises(ValueError, match=message):
+        wing.lib.cross_entropy(
+            wing.array(logits), wing.array(targets), label_smoothing=eps
+        )
+
+
+# The rates
+
+
+@given(
+    st.sampled_from(["constant", "cosine", "inverse_sqrt"]),
+    st.integers(1, 50),
+    st.integers(51, 200),
+)
+def test_rates_rise_to_the_peak_and_never_pass_it(schedule, warmup, steps):
+    config = TrainConfig(
+        steps=steps, schedule=schedule, warmup=warmup, learning_rate=0.5, floor=0.1
+    )
+    rates = [schedules.learning_rate(step, config) for step in range(steps)]
+    assert rates[warmup - 1] == max(rates) == 0.5
+    assert all(r > 0 for r in rates)
+    np.testing.assert_allclose(np.diff(rates[:warmup]), 0.5 / warmup, rtol=1e-9)
+    assert (np.diff(rates[warmup - 1 :]) <= 1e-15).all()
+    if schedule == "cosine":
+        np.testing.assert_allclose(rates[-1], 0.05, rtol=1e-9)
+
+
+def test_inverse_sqrt_is_equation_3_of_vaswani():
+    peak = schedules.vaswani_peak(512, 4000)
+    for t in (1, 2, 3999, 4000, 4001, 100_000):
+        published = 512**-0.5 * min(t**-0.5, t * 4000**-1.5)
+        ours = schedules.inverse_sqrt(t - 1, peak=peak, warmup=4000)
+        np.testing.assert_allclose(ours, published, rtol=1e-12)
+
+
+# The optimizer
+
+
+def decoupled_adamw(w, grads, rates, betas, eps, decay):
+    """Algorithm 2 of Loshchilov and Hutter in plain NumPy; the decay times the rate."""
+    m, v = np.zeros_like(w), np.zeros_like(w)
+    for t, (g, rate) in enumerate(zip(grads, rates, strict=True), 1):
+        m = betas[0] * m + (1 - betas[0]) * g
+        v = betas[1] * v + (1 - betas[1]) * g**2
+        m_hat, v_hat = m / (1 - betas[0] ** t), v / (1 - betas[1] ** t)
+        step = m_hat / (np.sqrt(v_hat) + eps)
+        w = w - rate * (step + (decay if w.ndim >= 2 else 0) * w)
+    return w
+
+
+def test_steps_are_those_of_the_published_algorithm(wing, rng):
+    # A loss that is linear in the parameters has the gradient that we choose.
+    start = tiny_weights()
+    slopes = [
+        {name: rng.standard_normal(w.shape) for name, w in start.items()}
+        for _ in range(3)
+    ]
+    batches = [np.full((1, 1), i) for i in range(3)]
+    config = TrainConfig(
+        steps=3,
+        learning_rate=0.03,
+        schedule="cosine",
+        betas=(0.8, 0.95),
+        eps=1e-3,
+        weight_decay=0.4,
+        clip=None,
+    )
+    model = tiny_model(wing)
+    paths = list(start)
+    carriers = [tiny_model(wing) for _ in slopes]
+    for carrier, slope in zip(carriers, slopes, strict=True):
+        wing.lib.set_weights(carrier, slope)
+
+    def products(model, carrier):
+        if wing.name == "torch":
+            pairs = zip(model.parameters(), carrier.parameters(), strict=True)
+            return sum((p * q.detach()).sum() for p, q in pairs)
+        import jax
+        from flax import nnx
+
+        pairs = zip(
+            jax.tree.leaves(nnx.state(model, nnx.Param)),
+            jax.tree.leaves(nnx.state(carrier, nnx.Param)),
+            strict=True,
+        )
+        return sum((p * q).sum() for p, q in pairs)
+
+    def loss(model, which):
+        return sum(
+            (which[0, 0] == i) * products(model, c) for i, c in enumerate(carriers)
+        )
+
+    history = wing.lib.fit(model, batches, loss, config=config)
+    got = wing.lib.get_weights(model)
+    for path in paths:
+        expected = decoupled_adamw(
+            start[path],
+            [slope[path] for slope in slopes],
+            history.learning_rates,
+            config.betas,
+            config.eps,
+            config.weight_decay,
+        )
+        assert_close(got[path], expected)
+
+
+def test_decay_pulls_on_matrices_and_leaves_vectors_alone(wing):
+    start, config = tiny_weights(), {"weight_decay": 0.5, "learning_rate": 0.1}
+    model, _ = train(
+        wing,
+        steps=1,
+        loss=lambda wing: lambda model, ids, targets: 0 * model(ids).sum(),
+        **config,
+    )
+    for name, w in wing.lib.get_weights(model).items():
+        assert_close(w, start[name] * (0.95 if w.ndim >= 2 else 1))
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([1e-3, 1.0, 1e3]))
+def test_a_clipped_gradient_keeps_its_direction(wing, seed, longest):
+    draw = np.random.default_rng(seed)
+    grads = [draw.standard_normal(shape) for shape in ((2, 3), (5,))]
+    length = math.sqrt(sum((g**2).sum() for g in grads))
+    got, norm = wing.lib.clip_gradient([wing.array(g) for g in grads], longest, 2.0)
+    assert_close(wing.numpy(norm), 2 * length)
+    for after, before in zip(got, grads, strict=True):
+        assert_close(wing.numpy(after), before * min(2, longest / length))
+
+
+def test_a_gradient_of_zero_is_not_divided_by(wing):
+    grads, norm = wing.lib.clip_gradient([wing.array(np.zeros((2, 3)))], 1.0)
+    assert (wing.numpy(grads[0]) == 0).all()
+    assert float(norm) == 0
+
+
+# fit
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {},
+        {"clip": 0.1, "weight_decay": 0.3},
+        {"schedule": "cosine", "warmup": 1, "accumulate": 2},
+        {"clip": None, "betas": (0.9, 0.98), "eps": 1e-6},
+    ],
+)
+@pytest.mark.parametrize("loss", [summed_loss, averaged_loss])
+def test_three_steps_agree_between_the_wings(both, config, loss):
+    (torch, first), (nnx, second) = (train(w, loss=loss, **config) for w in both)
+    assert_close(second.losses, first.losses)
+    assert_close(second.grad_norms, first.grad_norms)
+    assert second.learning_rates == first.learning_rates
+    weights = both[0].lib.get_weights(torch)
+    for name, w in both[1].lib.get_weights(nnx).items():
+        assert_close(w, weights[name])
+
+
+def test_three_steps_of_a_whole_model_agree_between_the_wings(both):
+    ends, records = [], []
+    for wing in both:
+        model = tiny_gpt(wing)
+        batches = Batches(*tiny_data(), batch_size=12, seed=2)
+        config = TrainConfig(steps=3, learning_rate=0.02)
+        records.append(wing.lib.fit(model, batches, summed_loss(wing), config=config))
+        ends.append(wing.lib.get_weights(model))
+    assert_close(records[1].losses, records[0].losses)
+    assert_close(records[1].grad_norms, records[0].grad_norms)
+    for name in ends[0]:
+        assert_close(ends[1][name], ends[0][name])
+
+
+def test_a_run_learns_what_there_is_to_learn(wing):
+    _, history = train(wing, dtype="float32", steps=60, learning_rate=0.05)
+    assert history.losses[0] > 2
+    assert history.losses[-1] < 0.1
+
+
+@pytest.mark.parametrize("parts", [2, 6])
+def test_a_batch_in_parts_is_the_batch_at_once(wing, parts):
+    # Padding is spread unevenly, so the mean of the parts' means would be another.
+    whole, first = train(wing)
+    cut, second = train(wing, accumulate=parts)
+    assert_close(second.losses, first.losses)
+    assert_close(second.grad_norms, first.grad_norms)
+    weights = wing.lib.get_weights(whole)
+    for name, w in wing.lib.get_weights(cut).items():
+        assert_close(w, weights[name])
+
+
+def test_the_stretches_between_looks_change_no_bit(wing):
+    runs = [train(wing, steps=7, dropout=0.3, chunk=c)[1] for c in (2, 50)]
+    assert runs[0].losses == runs[1].losses
+
+
+def test_dropout_is_on_in_training_and_drawn_from_the_seed(wing):
+    first, again, other = (
+        train(wing, dropout=0.5, seed=seed)[1].losses for seed in (3, 3, 5)
+    )
+    assert first == again
+    assert first != other
+    assert first != train(wing, dropout=0.0)[1].losses
+
+
+def test_dropout_differs_from_step_to_step(wing):
+    model = tiny_model(wing, 0.5)
+    ids, targets = tiny_data(6)
+    still = TrainConfig(steps=3, learning_rate=1e-300, weight_decay=0.0)
+    history = wing.lib.fit(model, [(ids, targets)], summed_loss(wing), config=still)
+    assert len(set(history.losses)) == 3
+
+
+def test_the_model_is_left_in_evaluation_mode(wing):
+    model, _ = train(wing, dropout=0.5)
+    ids = wing.array(tiny_data(6)[0])
+    assert (wing.numpy(model(ids)) == wing.numpy(model(ids))).all()
+
+
+def test_the_random_numbers_of_the_caller_stay_as_they_were():
+    torch = pytest.importorskip("torch")
+    from wings import get_wing
+
+    wing = get_wing("torch")
+    model = tiny_model(wing, 0.5)
+    torch.manual_seed(7)
+    expected = torch.rand(3)
+    torch.manual_seed(7)
+    wing.lib.fit(model, [tiny_data(6)], summed_loss(wing), config=TrainConfig(steps=2))
+    assert (torch.rand(3) == expected).all()
+
+
+def test_sixteen_bits_change_the_numbers_a_little_and_the_weights_dtype_never(wing):
+    model, short = train(wing, dtype="float32", steps=11, precision="bfloat16")
+    _, long = train(wing, dtype="float32", steps=11)
+    difference = np.abs(np.subtract(short.losses, long.losses))
+    assert 1e-6 < difference.max() < 0.05
+    assert {str(w.dtype) for w in wing.lib.get_weights(model).values()} == {"float32"}
+    logits = wing.numpy(model(wing.array(tiny_data(6)[0])))
+    assert str(logits.dtype) == "float32"  # only training is short
+
+
+def test_a_parameter_that_the_loss_does_not_use_still_decays(both):
+    models = [
+        train(
+            w,
+            steps=2,
+            loss=lambda w: lambda model, ids, _: (model.embed(ids) ** 2).mean(),
+            weight_decay=0.5,
+        )[0]
+        for w in both
+    ]
+    torch, nnx = (w.lib.get_weights(m) for w, m in zip(both, models, strict=True))
+    assert (np.abs(torch["head.weight"]) < np.abs(tiny_weights()["head.weight"])).all()
+    for name in torch:
+        assert_close(nnx[name], torch[name])
+
+
+def test_evaluation_happens_when_it_is_due_and_at_the_end(wing):
+    ids, targets = tiny_data(6)
+
+    def evaluate(model):
+        loss = wing.lib.mean_loss(model, [(ids, targets)], summed_loss(wing))
+        return {"loss": loss, "constant": 5}
+
+    _, history = train(wing, steps=7, evaluate_every=3, evaluate=evaluate)
+    assert history.eval_steps == [3, 6, 7]
+    assert history.evals["constant"] == [5.0, 5.0, 5.0]
+    assert history.evals["loss"][0] > history.evals["loss"][-1]
+
+
+def test_evaluating_changes_no_step(wing):
+    def evaluate(model):
+        return float(model(wing.array(tiny_data(6)[0])).sum())
+
+    plain = train(wing, steps=7, dropout=0.3)[1]
+    looked = train(wing, steps=7, dropout=0.3, evaluate_every=2, evaluate=evaluate)[1]
+    assert looked.losses == plain.losses
+
+
+def test_training_stops_early_and_returns_to_the_best_weights(wing):
+    answers, seen = iter([3.0, 1.0, 2.0, math.nan, 4.0, 0.0]), []
+
+    def evaluate(model):
+        seen.append(wing.lib.get_weights(model))
+        return next(answers)
+
+    model, history = train(
+        wing, steps=99, evaluate_every=2, patience=3, evaluate=evaluate
+    )
+    assert history.steps == 10
+    assert history.best == 1
+    assert history.stopped == "3 evaluations without a new best"
+    for name, w in wing.lib.get_weights(model).items():
+        assert (w == seen[1][name]).all()
+    assert any((seen[1][name] != seen[4][name]).any() for name in seen[1])
+
+
+def test_a_loss_that_is_no_number_stops_the_run_and_is_named(wing):
+    ids = np.ones((3, 5), int)
+    batches = [(ids, np.array(x)) for x in (1.0, 2.0, math.inf, 1.0)]
+    batches = [(i, np.broadcast_to(x, (3, 1))) for i, x in batches]
+    history = wing.lib.fit(
+        tiny_model(wing),
+        batches,
+        lambda model, ids, size: (model(ids) * size[..., None]).mean(),
+        config=TrainConfig(steps=50, chunk=2, learning_rate=1e-300),
+    )
+    assert history.steps == 4
+    assert history.stopped.startswith("the loss of step 2 was ")
+
+
+def test_a_record_is_plain_numbers(wing):
+    _, history = train(wing)
+    for values in (history.losses, history.learning_rates, history.grad_norms):
+        assert len(values) == 3
+        assert all(type(value) is float for value in values)
+    assert History(**dataclasses.asdict(history)) == history
+
+
+def test_the_mean_loss_is_over_everything_that_counts(wing):
+    model, (ids, targets) = tiny_model(wing, dropout=0.5), tiny_data(31)
+    summed, averaged = summed_loss(wing), averaged_loss(wing)
+    whole = wing.numpy(averaged(model, wing.array(ids), wing.array(targets)))
+    cut = in_turn(ids, targets, batch_size=7)
+    assert len(cut) == 5
+    model.train()
+    assert_close(wing.lib.mean_loss(model, cut, summed), whole)
+    ragged = [wing.lib.mean_loss(model, [b], averaged) * len(b[0]) for b in cut]
+    assert_close(wing.lib.mean_loss(model, cut, averaged), sum(ragged) / 31)
+
+
+def test_a_whole_fit_compiles_once_and_the_next_not_at_all():
+    pytest.importorskip("flax")
+    from wings import get_wing
+
+    wing, traces = get_wing("nnx"), []
+    compiled = wing.module("training.fit")._advance._cache_size
+
+    def loss(model, *batch):
+        traces.append(1)
+        return summed_loss(wing)(model, *batch)
+
+    before = compiled()
+    # 29 steps in stretches of 8, cut short by evaluations and by the end.
+    evaluation = {"evaluate_every": 5, "evaluate": lambda model: 0.0}
+    model, _ = train(wing, steps=29, loss=lambda _: loss, **evaluation)
+    once = len(traces)
+    assert once <= 2
+    assert compiled() == before + 1
+    model.train()
+    # Another seed, other rates, other data, a model trained before.
+    train(wing, steps=3, seed=5, learning_rate=0.5, loss=lambda _: loss)
+    wing.lib.fit(
+        model, [tiny_data(12)], loss, config=TrainConfig(steps=3, schedule="cosine")
+    )
+    assert len(traces) == once
+    assert compiled() == before + 1
+
+
+# What surrounds a run
+
+
+def test_nothing_is_printed(wing, capfd):
+    train(wing)
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("variable", ["COURSE_QUIET", "CI"])
+def test_the_bar_moves_for_people_and_keeps_quiet_on_request(monkeypatch, variable):
+    import io
+
+    screen = io.StringIO()
+    screen.isatty = lambda: True
+    monkeypatch.setattr("sys.stderr", screen)
+    monkeypatch.delenv("COURSE_QUIET", raising=False)
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.setenv(variable, "1")
+    Progress(10).update(5, 1.0)
+    assert screen.getvalue() == ""
+    monkeypatch.delenv(variable)
+    bar = Progress(10)
+    bar.update(5, 1.25)
+    bar.close()
+    assert "5/10" in screen.getvalue()
+    assert "1.2500" in screen.getvalue()
+
+
+def test_every_epoch_sees_every_row_once_in_a_new_order():
+    rows = np.arange(35)
+    batches = Batches(rows, rows**2, batch_size=5, seed=1)
+    assert len(batches) == 7
+    epochs = [
+        np.concatenate([batches(7 * epoch + i)[0] for i in range(7)])
+        for epoch in range(3)
+    ]
+    for epoch in epochs:
+        assert sorted(epoch) == list(rows)
+    assert (epochs[0] != epochs[1]).any()
+    first, second = batches(3)
+    assert (second == first**2).all()
+
+
+def test_a_batch_depends_on_its_step_alone():
+    rows = np.arange(37)
+    batches = Batches(rows, batch_size=5, seed=1)
+    forwards = [batches(step)[0].tolist() for step in range(30)]
+    backwards = [batches(step)[0].tolist() for step in reversed(range(30))]
+    assert forwards == backwards[::-1]
+    kept = Batches(rows, batch_size=5, shuffle=False)
+    assert kept(8)[0].tolist() == [5, 6, 7, 8, 9]
+
+
+def test_windows_are_pieces_of_the_row():
+    tokens = np.arange(100, 141)
+    windows = Windows(tokens, length=7, batch_size=50, seed=1)
+    (cut,) = windows(3)
+    assert cut.shape == (50, 8)
+    assert (np.diff(cut) == 1).all()
+    assert (windows(3)[0] == cut).all()
+    assert (windows(4)[0] != cut).any()
+    starts = np.concatenate([windows(step)[0][:, 0] for step in range(20)])
+    assert {starts.min(), starts.max()} == {100, 133}
+
+
+# What is refused
+
+
+def fit_nothing(wing, **changes):
+    given = {"batches": [tiny_data(6)], "loss": summed_loss(wing), **changes}
+    model = tiny_model(wing)
+    return wing.lib.fit(model, given.pop("batches"), given.pop("loss"), **given)
+
+
+@pytest.mark.usefixtures("no_hook")
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"batches": iter([])}, "a function of the step, or a list"),
+        ({"batches": []}, "a list that is not empty"),
+        (
+            {"config": TrainConfig(accumulate=4)},
+            r"6 rows for accumulate=4.*remainder 2",
+        ),
+        ({"batches": [(np.ones((2, 5), int), np.ones((3, 5), int))]}, "equally many"),
+        ({"config": TrainConfig(evaluate_every=5)}, "pass evaluate="),
+        ({"config": TrainConfig(checkpoint_every=5)}, "pass checkpoint="),
+        ({"resume": True}, "pass checkpoint="),
+        ({"loss": lambda model, ids, _: model(ids)}, r"got shape \(6, 5, 11\)"),
+        ({"loss": lambda model, ids, _: "high"}, "one number, or the pair.*got str"),
+    ],
+)
+def test_a_run_that_cannot_be_is_refused_in_the_same_words(wing, changes, message):
+    with pytest.raises(ValueError, match=message):
+        fit_nothing(wing, **changes)
+
+
+def test_patience_must_have_a_loss_to_judge_by(wing):
+    config = TrainConfig(steps=2, evaluate_every=1, patience=3)
+    with pytest.raises(ValueError, match=r'judges by the "loss".*got accuracy'):
+        fit_nothing(wing, config=config, evaluate=lambda model: {"accuracy": 1})
+
+
+def test_batches_of_several_shapes_are_refused_where_steps_are_compiled():
+    pytest.importorskip("flax")
+    from wings import get_wing
+
+    ids, targets = tiny_data(6)
+    with pytest.raises(ValueError, match="every batch must have the same shapes"):
+        fit_nothing(get_wing("nnx"), batches=[(ids, targets), (ids[:3], targets[:3])])
+
+
+@pytest.mark.usefixtures("no_hook")
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"steps": 0}, "steps must be a whole number of at least 1: got 0"),
+        ({"steps": 2.5}, "steps must be a whole number"),
+        ({"learning_rate": 0.0}, "learning_rate must be positive"),
+        ({"learning_rate": math.nan}, "learning_rate must be positive"),
+        ({"clip": 0.0}, "clip must be positive"),
+        ({"schedule": "linear"}, "schedule must be one of constant, cosine, inverse"),
+        ({"precision": "float16"}, "precision must be one of float32, bfloat16"),
+        ({"betas": (0.9, 1.0)}, r"betas\[1\] must be at least 0 and less than 1"),
+        ({"betas": (0.9,)}, "betas must be two numbers"),
+        ({"floor": 1.5}, "floor must be a share"),
+        ({"weight_decay": -1.0}, "weight_decay must be 0 or positive"),
+        ({"patience": 2}, "patience counts evaluations"),
+        ({"schedule": "inverse_sqrt"}, "must have a warmup of at least 1"),
+        ({"schedule": "cosine", "warmup": 9, "steps": 9}, "warmup must end before"),
+        ({"seed": -1}, "seed must be a whole number of at least 0"),
+    ],
+)
+def test_a_configuration_is_checked_when_it_is_made(fields, message):
+    with pytest.raises(ValueError, match=message):
+        TrainConfig(**fields)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Batches(np.ones(3), np.ones(5), batch_size=2), "equally many rows"),
+        (lambda: Batches(np.ones(3), batch_size=5), "batch_size=5 for 3 rows"),
+        (lambda: Batches(batch_size=5), "got no array"),
+        (lambda: Windows(np.ones(7), length=7, batch_size=2), r"shape \(7,\) for len"),
+        (lambda: Windows(np.ones((7, 7)), length=2, batch_size=2), "must be one row"),
+        (
+            lambda: in_turn(np.ones(3), batch_size=0),
+            "batch_size must be a whole number",
+        ),
+    ],
+)
+def test_data_that_cannot_be_batched_is_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
