@@ -183,4 +183,4 @@ def test_a_traced_bandwidth_is_let_through():
     ("whole", "near", "expected"), [(10, 3, 2), (12, 5, 4), (7, 3, 1), (12, 12, 12)]
 )
 def test_the_nearest_divisor_divides(whole, near, expected):
-    assert shapes.nearest_divisor(whole, near) == expected
+    assert checks.nearest_divisor(whole, near) == expected

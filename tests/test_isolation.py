@@ -23,7 +23,11 @@ FRAMEWORKS = {"torch", "jax", "flax", "optax"}
 
 @pytest.mark.parametrize(
     "module",
-    ["", ".shapes", ".oracle", ".plot", ".check", ".config", ".data", ".tokenizer"],
+    [
+        "",
+        *(".checks", ".oracle", ".plot", ".homework", ".config", ".data", ".tokens"),
+        *(".training", ".generation.beam_search", ".generation.inputs", ".hub"),
+    ],
 )
 def test_the_framework_free_rooms_load_no_framework(module):
     assert not loaded_after(f"import course_lib{module}") & FRAMEWORKS

@@ -138,7 +138,7 @@ def test_the_library_s_own_modules_are_found():
     for wing in ("torch", "nnx"):
         assert {"attention", "multihead"} <= set(list_modules(f"course_lib.{wing}"))
     rooms = set(list_modules("course_lib"))
-    assert {"check", "data", "oracle", "plot", "shapes"} <= rooms
+    assert {"checks.attention", "data.grammar", "oracle.attention", "plot"} <= rooms
     assert not {"torch", "nnx"} & rooms
 
 
