@@ -41,8 +41,19 @@ help: ## List what can be made
 	@echo "make TARGET, where TARGET is one of"
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1	\2/p' Makefile
 
+# A cell that failed, a piece in one framework only, a link without a target are warnings
+# to Sphinx. Here they are errors, said at the end. Sphinx does not read a page again that
+# it has read, and so would not repeat its warnings: after a failure it forgets them all.
+BUILD := $(BIN)/jupyter-book build . -W -n --keep-going
+COMPLAINTS := _build/complaints.log
 book: $(INSTALLED) ## Build the book and say where to open it
-	$(BIN)/jupyter-book build .
+	@mkdir -p _build
+	@echo $(BUILD)
+	@$(BUILD) 2>$(COMPLAINTS) || { \
+		rm -rf _build/.doctrees; \
+		echo; cat $(COMPLAINTS); \
+		echo "The book is not ready: see above, or $(COMPLAINTS)."; \
+		exit 1; }
 	@echo
 	@echo "The book is ready. Open it in a browser: $(CURDIR)/$(SITE)/index.html"
 
@@ -74,9 +85,9 @@ outputs: $(INSTALLED) ## Run the notebooks, compare with what is stored (part of
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile book \
 		--nbval --nbval-current-env --nbval-cell-timeout 300
 
-# --all: a page that Sphinx had read before would not repeat its warnings.
-site: $(INSTALLED) ## Build the book with warnings as errors, test the pages (part of test)
-	$(BIN)/jupyter-book build . --all -W -n --keep-going
+# --all: nothing is left of what an earlier build made.
+site: $(INSTALLED) ## Build the book from nothing and test the pages (part of test)
+	$(BUILD) --all
 	$(BIN)/python -m pytest tests/book/test_site.py
 
 notebooks: $(INSTALLED) ## Execute the chapters whose code changed

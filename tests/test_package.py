@@ -171,10 +171,36 @@ def test_a_build_server_runs_the_same_checks_as_a_person():
     assert "bash .ci/run" in [s.get("run") for s in steps["everything"]["steps"]]
 
 
+def test_nothing_is_published_that_the_checks_have_not_passed():
+    def jobs(name):
+        text = (ROOT / f".github/workflows/{name}.yml").read_text(encoding="utf-8")
+        return yaml.safe_load(text)["jobs"]
+
+    deploying = [
+        (path.stem, name)
+        for path in WORKFLOWS
+        for name, job in jobs(path.stem).items()
+        if "deploy-pages" in str(job)
+    ]
+    assert deploying == [("publish", "publish")]
+    publish = jobs("publish")
+    assert publish["publish"]["needs"] == "test"
+    assert publish["test"] == {"uses": "./.github/workflows/test.yml"}
+    # What is deployed is what was checked: no step of its own builds anything.
+    assert not [step for step in publish["publish"]["steps"] if "run" in step]
+    steps = [str(step) for step in jobs("test")["everything"]["steps"]]
+    (checked,) = (i for i, step in enumerate(steps) if "bash .ci/run" in step)
+    (stored,) = (i for i, step in enumerate(steps) if "upload-pages-artifact" in step)
+    assert checked < stored
+
+
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda p: p.stem)
 def test_each_step_of_a_workflow_says_what_it_does(path):
     jobs = yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"]
     for name, job in jobs.items():
+        if "uses" in job:  # another workflow, which this test reads too
+            assert (ROOT / job["uses"]).resolve() in WORKFLOWS, name
+            continue
         assert job["timeout-minutes"] <= 90, name
         for step in job["steps"]:
             assert ("run" in step) != ("uses" in step), f"{name}: {step}"

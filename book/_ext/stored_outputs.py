@@ -19,10 +19,18 @@ import nbformat
 from jupyter_cache import get_cache
 from jupyter_cache.base import CacheBundleIn, JupyterCacheAbstract
 from kernel_environment import apply
+from nbformat import NotebookNode
 from sphinx.application import Sphinx
 from sphinx.util.logging import getLogger
 
 LOGGER = getLogger(__name__)
+
+
+def failed(cell: NotebookNode) -> bool:
+    """Say whether a cell ended in an error that its author did not announce."""
+    announced = "raises-exception" in cell.metadata.get("tags", [])
+    errors = [o for o in cell.outputs if o.output_type == "error"]
+    return bool(errors) and not announced
 
 
 def store(cache: JupyterCacheAbstract, notebook: Path) -> bool:
@@ -37,7 +45,7 @@ def store(cache: JupyterCacheAbstract, notebook: Path) -> bool:
     """
     content = nbformat.read(notebook, as_version=4)
     code = [cell for cell in content.cells if cell.cell_type == "code"]
-    if any(cell.execution_count is None for cell in code):
+    if any(cell.execution_count is None or failed(cell) for cell in code):
         return False
     cache.cache_notebook_bundle(
         CacheBundleIn(content, str(notebook), data={"execution_seconds": 0.0}),

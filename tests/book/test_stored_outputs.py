@@ -54,6 +54,22 @@ def test_a_notebook_that_was_never_executed_is_not_published(stored):
     assert ">42\n" in page
 
 
+def test_a_failed_cell_that_was_stored_is_not_published(stored):
+    notebook = json.loads(stored.notebook.read_text())
+    notebook["cells"][-1]["outputs"] = [
+        {
+            "output_type": "error",
+            "ename": "ZeroDivisionError",
+            "evalue": "division by zero",
+            "traceback": ["ZeroDivisionError: division by zero"],
+        }
+    ]
+    stored.notebook.write_text(json.dumps(notebook))
+    _, page, _ = stored.build("stored_outputs", **SETTINGS)
+    assert "ZeroDivisionError" not in page
+    assert ">42\n" in page
+
+
 def test_cells_run_in_the_book_s_environment(book):
     book.write(cell("import os\nprint('quiet:', os.environ['COURSE_QUIET'])"))
     _, page, said = book.build("stored_outputs", **SETTINGS)

@@ -1,0 +1,58 @@
+"""`make book` ends well only if every page of the book did."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from small_books import HEADER, ROOT, cell
+
+BROKEN = cell("1 / 0"), cell("print('alone')", "torch")
+WHOLE = cell("1 / 1"), cell("print(1)", "torch"), cell("print(1)", "nnx")
+
+
+@pytest.fixture
+def course(tmp_path):
+    """A book of two pages, with the settings and the commands of ours."""
+    (tmp_path / "book").mkdir()
+    for name in ("Makefile", "_config.yml"):
+        (tmp_path / name).write_text((ROOT / name).read_text("utf-8"))
+    for name in ("_ext", "_static"):
+        (tmp_path / "book" / name).symlink_to(ROOT / "book" / name)
+    (tmp_path / "book" / "references.bib").write_text("")
+    (tmp_path / "book" / "intro.md").write_text("# The book\n\nWords.\n")
+    (tmp_path / "_toc.yml").write_text(
+        "format: jb-book\nroot: book/intro\nchapters:\n  - file: book/chapter\n"
+    )
+    return tmp_path
+
+
+def make_book(course: Path, *parts: str) -> tuple[int, str]:
+    """Write the chapter and make the book; give the exit status and what was said."""
+    (course / "book" / "chapter.md").write_text(HEADER + "".join(parts))
+    here = f"VENV={Path(sys.executable).parents[1]}"
+    done = subprocess.run(
+        ["make", "book", here, "INSTALLED="],
+        cwd=course,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout
+
+
+def test_a_failed_cell_or_a_missing_twin_stops_the_book_until_it_is_fixed(course):
+    for _ in range(2):  # Sphinx would not read the page again, and be silent
+        status, said = make_book(course, *BROKEN)
+        assert status != 0
+        assert "The book is ready" not in said
+        complaints = said.partition("build finished with problems")[2]
+        assert "chapter.md: WARNING: Executing notebook failed" in complaints
+        assert "ZeroDivisionError" in complaints
+        assert re.search(r"chapter\.md:\d+: WARNING: a part for PyTorch", complaints)
+    status, said = make_book(course, *WHOLE)
+    assert status == 0, said
+    assert said.rstrip().endswith("_build/html/index.html")
+    assert "The book is ready" in said
