@@ -20,6 +20,7 @@ from course_lib.nnx.attention import (
 from course_lib.nnx.bert import BERT, BERTForClassification, BERTForMaskedLM
 from course_lib.nnx.block import Block, FeedForward, activate, norm_layer
 from course_lib.nnx.bridge import from_builtin, get_weights, set_weights
+from course_lib.nnx.evaluation import evaluating
 from course_lib.nnx.extra.efficient_attention import (
     linear_attention,
     tiled_attention,
@@ -126,6 +127,7 @@ __all__ = [
     "device_mesh",
     "dilated_mask",
     "distribute",
+    "evaluating",
     "fit",
     "from_builtin",
     "generate",

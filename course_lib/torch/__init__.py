@@ -20,6 +20,7 @@ from course_lib.torch.attention import (
 from course_lib.torch.bert import BERT, BERTForClassification, BERTForMaskedLM
 from course_lib.torch.block import Block, FeedForward, activate, norm_layer
 from course_lib.torch.bridge import from_builtin, get_weights, set_weights
+from course_lib.torch.evaluation import evaluating
 from course_lib.torch.extra.efficient_attention import (
     linear_attention,
     tiled_attention,
@@ -126,6 +127,7 @@ __all__ = [
     "device_mesh",
     "dilated_mask",
     "distribute",
+    "evaluating",
     "fit",
     "from_builtin",
     "generate",

@@ -22,6 +22,7 @@ from jax import Array, lax
 from course_lib.generation.beam_search import Hypothesis
 from course_lib.generation.beam_search import beam_search as search
 from course_lib.generation.inputs import generation_inputs, new_tokens
+from course_lib.nnx.evaluation import evaluating
 from course_lib.nnx.generation.cache import KVCache
 from course_lib.nnx.generation.sampling import greedy, keep_top_k, keep_top_p, sample
 from course_lib.nnx.gpt import GPT
@@ -72,7 +73,8 @@ def generate(
         top_p=top_p,
         seed=seed,
     )
-    graph, state = _frozen(model)
+    with evaluating(model):
+        graph, state = nnx.split(model)
     vocab_size = model.config.vocab_size
     ids = _write(
         graph,
@@ -159,13 +161,6 @@ def _choose(
     return lax.cond(temperature > 0, draw, lambda: greedy(logits))
 
 
-def _frozen(model: nnx.Module):
-    """The model in evaluation mode, split into what is compiled and what is given."""
-    copy = nnx.merge(*nnx.split(model))
-    copy.eval()
-    return nnx.split(copy)
-
-
 def _cache(model: GPT, ids: Array) -> KVCache:
     c, table = model.config, model.tokens.embedding[...]
     n_kv_heads = c.n_heads if c.n_kv_heads is None else c.n_kv_heads
@@ -235,7 +230,8 @@ def beam_search(
         top_p=None,
         seed=0,
     )
-    graph, state = _frozen(model)
+    with evaluating(model):
+        graph, state = nnx.split(model)
 
     def next_log_probs(rows: np.ndarray) -> np.ndarray:
         # Rows and columns are filled up, so that few sizes are compiled.

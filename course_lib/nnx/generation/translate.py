@@ -18,8 +18,8 @@ from jaxtyping import Bool, Int
 
 from course_lib.generation.beam_search import Hypothesis, beam_search
 from course_lib.generation.inputs import check_translation, cut
+from course_lib.nnx.evaluation import evaluating
 from course_lib.nnx.extra.recurrent import RecurrentSeq2Seq
-from course_lib.nnx.generation.generate import _frozen
 from course_lib.nnx.seq2seq import Seq2Seq
 
 
@@ -50,7 +50,8 @@ def translate(
         ValueError: As the model, or a size is not positive.
     """
     check_translation(start_token, stop_token, max_new_tokens)
-    graph, state = _frozen(model)
+    with evaluating(model):
+        graph, state = nnx.split(model)
     ids = _write(
         graph, state, source, source_mask, start_token, stop_token, max_new_tokens
     )
@@ -132,7 +133,8 @@ def beam_translate(
         ValueError: As the model, or a setting is out of range.
     """
     check_translation(start_token, stop_token, max_new_tokens)
-    graph, state = _frozen(model)
+    with evaluating(model):
+        graph, state = nnx.split(model)
     memory = _encode(graph, state, source)
 
     def next_log_probs(rows: np.ndarray) -> Any:

@@ -23,6 +23,7 @@ from jax import Array
 
 from course_lib.checks.training import check_fit, check_loss, check_stack
 from course_lib.config import TrainConfig
+from course_lib.nnx.evaluation import evaluating
 from course_lib.nnx.training.checkpoint import _Run
 from course_lib.nnx.training.distributed import _put, _shares
 from course_lib.nnx.training.optim import _transform, clip_gradient
@@ -122,7 +123,7 @@ def mean_loss(
     """Measure a loss over batches, without training: dropout off, no gradients.
 
     Args:
-        model: Its mode stays as it is.
+        model: Each part's mode is restored, also after an exception.
         batches: Arrays or tuples of them, as `in_turn` returns. Each new shape
             compiles.
         loss: As for `fit`. One that returns a mean is weighted by the batch's rows. A
@@ -134,7 +135,8 @@ def mean_loss(
     Raises:
         ValueError: There is no batch, or the loss returns neither a number nor a pair.
     """
-    graphdef, state = nnx.split(model)
+    with evaluating(model):
+        graphdef, state = nnx.split(model)
     sums = [_measure(graphdef, state, _tuple(batch), loss) for batch in batches]
     if not sums:
         raise ValueError("a mean needs at least one batch: got none.")
@@ -145,7 +147,6 @@ def mean_loss(
 @partial(jax.jit, static_argnames=("graphdef", "loss"))
 def _measure(graphdef: Any, state: Any, batch: Any, loss: Any) -> tuple[Any, Any]:
     model = nnx.merge(graphdef, state)
-    model.eval()
     return check_loss(loss(model, *batch), len(batch[0]))
 
 

@@ -15,6 +15,7 @@ from torch import Tensor
 from course_lib.generation.beam_search import Hypothesis
 from course_lib.generation.beam_search import beam_search as search
 from course_lib.generation.inputs import generation_inputs, new_tokens
+from course_lib.torch.evaluation import evaluating
 from course_lib.torch.generation.cache import KVCache
 from course_lib.torch.generation.sampling import greedy, keep_top_k, keep_top_p, sample
 from course_lib.torch.gpt import GPT
@@ -69,9 +70,7 @@ def generate(
     ids = torch.from_numpy(asked.ids).to(device)
     lengths = torch.from_numpy(asked.lengths).to(device)
     uniforms = torch.from_numpy(asked.uniforms).to(device)
-    was_training = model.training
-    model.eval()
-    with torch.inference_mode():
+    with evaluating(model), torch.inference_mode():
         cache = _cache(model, ids) if use_cache else None
         done = torch.zeros_like(lengths, dtype=torch.bool)
         read = 0  # tokens that the cache has taken in
@@ -88,7 +87,6 @@ def generate(
                 done |= ~given & (token == stop_token)
             if done.all():
                 break
-    model.train(was_training)
     return new_tokens(asked, ids.cpu().numpy(), stop_token)
 
 
@@ -158,10 +156,8 @@ def beam_search(
         logits = model(torch.from_numpy(rows).to(device))[:, -1]
         return logits.log_softmax(dim=-1).double().cpu().numpy()
 
-    was_training = model.training
-    model.eval()
-    with torch.inference_mode():
-        found = search(
+    with evaluating(model), torch.inference_mode():
+        return search(
             next_log_probs,
             asked.ids[0, : asked.start].tolist(),
             n_beams=n_beams,
@@ -169,5 +165,3 @@ def beam_search(
             stop_token=stop_token,
             length_penalty=length_penalty,
         )
-    model.train(was_training)
-    return found

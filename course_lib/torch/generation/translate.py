@@ -15,6 +15,7 @@ from torch import Tensor
 
 from course_lib.generation.beam_search import Hypothesis, beam_search
 from course_lib.generation.inputs import check_translation, cut
+from course_lib.torch.evaluation import evaluating
 from course_lib.torch.extra.recurrent import RecurrentSeq2Seq
 from course_lib.torch.seq2seq import Seq2Seq
 
@@ -46,9 +47,7 @@ def translate(
         ValueError: As the model, or a size is not positive.
     """
     check_translation(start_token, stop_token, max_new_tokens)
-    was_training = model.training
-    model.eval()
-    with torch.inference_mode():
+    with evaluating(model), torch.inference_mode():
         memory = model.encode(source, source_mask=source_mask)
         cache: Any = model.begin(memory, max_new_tokens)
         token = torch.full_like(source[:, :1], start_token)
@@ -60,7 +59,6 @@ def translate(
             done |= token == stop_token
             if done.all():
                 break
-    model.train(was_training)
     return [cut(row, stop_token) for row in torch.cat(written, dim=1).tolist()]
 
 
@@ -93,9 +91,7 @@ def beam_translate(
         ValueError: As the model, or a setting is out of range.
     """
     check_translation(start_token, stop_token, max_new_tokens)
-    was_training = model.training
-    model.eval()
-    with torch.inference_mode():
+    with evaluating(model), torch.inference_mode():
         memory = model.encode(source)
 
         def next_log_probs(rows: np.ndarray) -> Any:
@@ -103,7 +99,7 @@ def beam_translate(
             logits = model.decode(ids, memory.expand(len(rows), -1, -1))[:, -1]
             return logits.log_softmax(dim=-1).double().cpu().numpy()
 
-        found = beam_search(
+        return beam_search(
             next_log_probs,
             [start_token],
             n_beams=n_beams,
@@ -111,5 +107,3 @@ def beam_translate(
             stop_token=stop_token,
             length_penalty=length_penalty,
         )
-    model.train(was_training)
-    return found

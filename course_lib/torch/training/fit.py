@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from course_lib.checks.training import check_fit, check_loss
 from course_lib.config import TrainConfig
+from course_lib.torch.evaluation import evaluating
 from course_lib.torch.training.checkpoint import _Run
 from course_lib.torch.training.distributed import _quiet
 from course_lib.torch.training.optim import adamw, clip_gradient
@@ -102,7 +103,7 @@ def mean_loss(
     """Measure a loss over batches, without training: dropout off, no gradients.
 
     Args:
-        model: Its mode is put back afterwards.
+        model: Each part's mode is restored, also after an exception.
         batches: Arrays or tuples of them, as `in_turn` returns.
         loss: As for `fit`. One that returns a mean is weighted by the batch's rows.
 
@@ -113,14 +114,12 @@ def mean_loss(
         ValueError: There is no batch, or the loss returns neither a number nor a pair.
     """
     device = next(model.parameters()).device
-    was_training, sums = model.training, []
-    model.eval()
-    with torch.no_grad():
+    sums = []
+    with evaluating(model), torch.no_grad():
         for batch in batches:
             tensors = _tensors(batch, device)
             total, count = check_loss(loss(model, *tensors), len(tensors[0]))
             sums.append(_pair(total, count))
-    model.train(was_training)
     if not sums:
         raise ValueError("a mean needs at least one batch: got none.")
     total, count = torch.stack(sums).sum(0).tolist()
