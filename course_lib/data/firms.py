@@ -4,17 +4,20 @@ How much firm i looks to firm j is a softmax, over all other firms, of
 
     s_ij = a [same sector] + (b + c size_i) size_j + d rd_i rd_j         (eq. 1)
 
-a product of what i looks for with how j presents itself, so that one head of attention
-can hold it. Everybody looks to large firms (b > 0), and large firms look to hardly
-anybody else (c > 0): relevance is directed. Next quarter's return is
+a product of what i looks for with how j presents itself, so one attention head can
+represent it. All firms look to large firms (b > 0), and large firms look to few others
+(c > 0): relevance is directed. Next quarter's return is
 
-    y = own + gamma A r + delta A A r + noise,    A = softmax(s)         (eq. 2)
+    y = own + gamma A r + delta A A r - rho B r + noise,   A = softmax(s)  (eq. 2)
 
-with r the returns of this quarter, which everybody knows; delta adds the peers of
-peers, i <- j <- k. Returns are in units of the standard deviation of r, characteristics
-in units of their own.
+with r the returns of this quarter, which are known. delta adds the peers of peers,
+i <- j <- k. rho adds rivals, the firms with a like R&D, B = softmax(2 rd_i rd_j), whose
+good news is bad news: signed weights, which no single head can represent, but two heads
+can. Returns are in units of the standard deviation of r, characteristics in units of
+their own.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
@@ -22,6 +25,7 @@ import numpy as np
 from course_lib.checks import check_size
 
 FEATURES = ("size", "leverage", "rd", "roa", "last_return")
+TRUE_THETA = (2.0, 0.8, 0.5, 0.5)  # a, b, c, d of eq. 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,12 +41,14 @@ class Economy:
         sector: A whole number from 0, `Q N`.
         relevance: The true A, `Q N N`: row i is where firm i looks. Rows sum to 1, the
             diagonal is 0.
+        rivals: The true B, in the same form.
         own: What a firm's own leverage and return on assets add to y, `Q N`.
         next_return: The target y, `Q N`.
-        next_roa: Return on assets of the next quarter, which comes out together with y
-            and is driven by it: a trap, not a feature, `Q N`.
+        next_roa: Return on assets of the next quarter, which is driven by y: a leak if
+            it is used as a feature, `Q N`.
         first_order: gamma.
         second_order: delta.
+        rivalry: rho.
         noise: Standard deviation of the noise in y.
     """
 
@@ -53,28 +59,25 @@ class Economy:
     last_return: np.ndarray
     sector: np.ndarray
     relevance: np.ndarray
+    rivals: np.ndarray
     own: np.ndarray
     next_return: np.ndarray
     next_roa: np.ndarray
     first_order: float
     second_order: float
+    rivalry: float
     noise: float
 
     def __getitem__(self, quarters: slice) -> "Economy":
         """Some of the quarters, such as `economy[:80]` to train and `[80:]` to test."""
-        chosen = {
-            f.name: getattr(self, f.name)[quarters]
-            for f in fields(self)
-            if isinstance(getattr(self, f.name), np.ndarray)
-        }
-        return replace(self, **chosen)
+        return self._each(lambda array: array[quarters])
 
     @property
     def largest_first(self) -> "Economy":
-        """The same firms, those of each quarter in the order of their size.
+        """The same firms, sorted by size in each quarter.
 
-        Nothing but the numbering changes: attention cannot tell, a picture shows more,
-        and `[:, :16]` are the sixteen largest firms of every quarter.
+        Only the numbering changes: attention gives the same forecasts, a picture shows
+        more, and `[:, :16]` are the sixteen largest firms of every quarter.
         """
         order = np.argsort(-self.size, axis=1, kind="stable")
 
@@ -84,18 +87,17 @@ class Economy:
             rows = np.take_along_axis(array, order[:, :, None], 1)
             return np.take_along_axis(rows, order[:, None], 2)
 
-        arrays = {
-            f.name: sort(getattr(self, f.name))
-            for f in fields(self)
-            if isinstance(getattr(self, f.name), np.ndarray)
-        }
-        return replace(self, **arrays)
+        return self._each(sort)
+
+    def _each(self, change: Callable[[np.ndarray], np.ndarray]) -> "Economy":
+        arrays = {f.name: getattr(self, f.name) for f in fields(self)}
+        changed = {n: change(a) for n, a in arrays.items() if isinstance(a, np.ndarray)}
+        return replace(self, **changed)
 
     @property
     def names(self) -> tuple[str, ...]:
         """What the columns of `inputs` are."""
-        sectors = (f"sector {k}" for k in range(self._n_sectors))
-        return (*FEATURES, *sectors)
+        return (*FEATURES, *(f"sector {k}" for k in range(self._n_sectors)))
 
     @property
     def inputs(self) -> np.ndarray:
@@ -109,10 +111,26 @@ class Economy:
         return int(self.sector.max()) + 1
 
     @property
+    def pairs(self) -> np.ndarray:
+        """The four features of each pair of firms in eq. 1, `Q N N 4`.
+
+        Their true coefficients are `TRUE_THETA`; a conditional logit estimates them.
+        """
+        i, j = (slice(None), slice(None), None), (slice(None), None)
+        columns = (
+            self.sector[i] == self.sector[j],
+            np.broadcast_to(self.size[j], self.relevance.shape),
+            self.size[i] * self.size[j],
+            self.rd[i] * self.rd[j],
+        )
+        return np.stack(columns, axis=-1).astype(np.float64)
+
+    @property
     def network(self) -> np.ndarray:
-        """How y depends on r, all orders together: gamma A + delta A A, `Q N N`."""
+        """How y depends on r in all: gamma A + delta A A - rho B, `Q N N`."""
         second = self.relevance @ self.relevance
-        return self.first_order * self.relevance + self.second_order * second
+        peers = self.first_order * self.relevance + self.second_order * second
+        return peers - self.rivalry * self.rivals
 
     @property
     def oracle(self) -> np.ndarray:
@@ -133,9 +151,8 @@ class Economy:
         """R² of the best forecast that averages last returns by the given weights.
 
         The forecast may use a firm's own leverage and return on assets, and the average
-        `weights @ r` with the best coefficient. The expectation is over r and the
-        noise, for the characteristics as they are, so it needs no simulation: the parts
-        of y have the variances of eq. 2, row by row.
+        `weights @ r` with the best coefficient. The expectation over r and the noise,
+        for the characteristics as they are, is exact: no simulation.
 
         Args:
             weights: `Q N N`, or None for the true `network`, which gives the oracle's
@@ -150,9 +167,27 @@ class Economy:
         weights = truth if weights is None else np.broadcast_to(weights, truth.shape)
         spread = (weights**2).sum(-1).mean()
         shared = (weights * truth).sum(-1).mean()
-        explained = self.own.var() + (shared**2 / spread if spread > 0 else 0.0)
-        total = self.own.var() + (truth**2).sum(-1).mean() + self.noise**2
-        return float(explained / total)
+        return self._share(shared**2 / spread if spread > 0 else 0.0)
+
+    def one_head_ceiling(self) -> float:
+        """R² of the best forecast from one average over the others, with any weights.
+
+        One head gives each firm an average of the others' returns, with positive
+        weights that sum to 1, times one number c. For each c the best weights are a
+        projection of the true network's rows onto the simplex (Duchi et al. 2008,
+        doi:10.1145/1390156.1390191). They may depend in any way on the characteristics,
+        but not on the returns.
+
+        Returns:
+            `ceiling()` in an economy of first-order peers alone; less with rivals.
+        """
+        total = (self.network**2).sum(-1).mean()
+        missed = min(_missed_by_one_sign(sign * self.network) for sign in (1, -1))
+        return self._share(total - missed)
+
+    def _share(self, explained: float) -> float:
+        total = (self.network**2).sum(-1).mean() + self.noise**2
+        return float((self.own.var() + explained) / (self.own.var() + total))
 
 
 def economy(
@@ -163,6 +198,7 @@ def economy(
     n_sectors: int = 4,
     first_order: float = 1.5,
     second_order: float = 0.0,
+    rivalry: float = 0.0,
     noise: float = 0.5,
     same_firms: bool = False,
 ) -> Economy:
@@ -175,7 +211,8 @@ def economy(
         n_sectors: Sectors; each firm falls into one at random.
         first_order: gamma, what the peers' news is worth.
         second_order: delta, what the news of the peers' peers is worth.
-        noise: Standard deviation of what nobody can foresee.
+        rivalry: rho, what the rivals' good news costs.
+        noise: Standard deviation of what cannot be foreseen.
         same_firms: Keep the characteristics over all quarters, so that the network
             stays the same; otherwise each quarter has firms of its own.
 
@@ -197,22 +234,21 @@ def economy(
     size = persistent(rng.exponential(size=shape) - 1)  # mean 0, variance 1
     leverage, rd, roa = (persistent(rng.standard_normal(shape)) for _ in range(3))
     sector = persistent(rng.integers(0, n_sectors, shape))
-    last_return = rng.standard_normal(shape)
-    own = 0.4 * roa - 0.3 * leverage
-    relevance = true_relevance(size, rd, sector)
     known = Economy(
         size=size,
         leverage=leverage,
         rd=rd,
         roa=roa,
-        last_return=last_return,
+        last_return=rng.standard_normal(shape),
         sector=sector,
-        relevance=relevance,
-        own=own,
+        relevance=true_relevance(size, rd, sector),
+        rivals=_others_softmax(2.0 * rd[:, :, None] * rd[:, None]),
+        own=0.4 * roa - 0.3 * leverage,
         next_return=np.zeros(shape),
         next_roa=np.zeros(shape),
         first_order=first_order,
         second_order=second_order,
+        rivalry=rivalry,
         noise=noise,
     )
     next_return = known.oracle + noise * rng.standard_normal(shape)
@@ -221,7 +257,7 @@ def economy(
 
 
 def true_relevance(size: np.ndarray, rd: np.ndarray, sector: np.ndarray) -> np.ndarray:
-    """Where each firm looks (eq. 1), with a = 2, b = 0.8, c = 0.5 and d = 0.5.
+    """Where each firm looks (eq. 1), with the coefficients `TRUE_THETA`.
 
     Args:
         size: `Q N`.
@@ -229,28 +265,52 @@ def true_relevance(size: np.ndarray, rd: np.ndarray, sector: np.ndarray) -> np.n
         sector: `Q N`.
 
     Returns:
-        `Q N N`; rows sum to 1, and nobody looks at itself.
+        `Q N N`; rows sum to 1, the diagonal is 0.
     """
+    a, b, c, d = TRUE_THETA
     i, j = (slice(None), slice(None), None), (slice(None), None)
-    scores = 2.0 * (sector[i] == sector[j])
-    scores = scores + (0.8 + 0.5 * size[i]) * size[j] + 0.5 * rd[i] * rd[j]
-    scores[:, np.eye(size.shape[1], dtype=bool)] = -np.inf
+    scores = a * (sector[i] == sector[j])
+    return _others_softmax(scores + (b + c * size[i]) * size[j] + d * rd[i] * rd[j])
+
+
+def r_squared(y: np.ndarray, forecast: np.ndarray) -> float:
+    """R², the share of the variance of y that a forecast explains.
+
+    Args:
+        y: What happened.
+        forecast: Of the same shape.
+
+    Returns:
+        1 - MSE / variance: 1 for a perfect forecast, 0 for the mean of y, negative for
+        a forecast that is worse than the mean.
+    """
+    return float(1 - np.mean((y - forecast) ** 2) / np.var(y))
+
+
+def _others_softmax(scores: np.ndarray) -> np.ndarray:
+    scores[:, np.eye(scores.shape[-1], dtype=bool)] = -np.inf
     weights = np.exp(scores - scores.max(-1, keepdims=True))
     return weights / weights.sum(-1, keepdims=True)
 
 
-def r_squared(y: np.ndarray, forecast: np.ndarray) -> float:
-    """Share of the variance of y, over all quarters and firms, that a forecast takes.
+def _missed_by_one_sign(network: np.ndarray) -> float:
+    """Squared distance, by row, to the nearest c times a distribution over the others.
 
-    Args:
-        y: What happened.
-        forecast: What was said before, of the same shape.
-
-    Returns:
-        1 - MSE / variance: 1 for a perfect forecast, 0 for the mean of y, below 0 for
-        anything worse than the mean.
+    The nearest is max(row - t, 0), with t such that it sums to c; the derivative with
+    respect to c is -2 t, which is 0 on average at the best c.
     """
-    return float(1 - np.mean((y - forecast) ** 2) / np.var(y))
+    others = ~np.eye(network.shape[-1], dtype=bool)
+    rows = network[:, others].reshape(*network.shape[:2], -1)
+    sums = np.cumsum(-np.sort(-rows, axis=-1), axis=-1)
+    n = np.arange(1, sums.shape[-1] + 1)
+    low, high = 0.0, float(np.abs(rows).sum(-1).max())
+    t = np.zeros(1)
+    for _ in range(50):
+        c = (low + high) / 2
+        t = ((sums - c) / n).max(-1, keepdims=True)
+        low, high = (c, high) if t.mean() > 0 else (low, c)
+    own = np.diagonal(network, axis1=1, axis2=2)
+    return float((np.minimum(rows, t) ** 2).sum(-1).mean() + (own**2).mean())
 
 
 def _average(weights: np.ndarray, values: np.ndarray) -> np.ndarray:

@@ -129,6 +129,71 @@ def test_the_inputs_hold_nothing_of_the_future():
     assert quiet.names[:5] == ("size", "leverage", "rd", "roa", "last_return")
 
 
+def test_pair_features_and_their_coefficients_make_the_relevance():
+    e = data.economy(seed=3, n_quarters=2, n_firms=N)
+    scores = e.pairs @ np.array(data.firms.TRUE_THETA)
+    scores[:, np.eye(N, dtype=bool)] = -np.inf
+    weights = np.exp(scores)
+    weights /= weights.sum(-1, keepdims=True)
+    np.testing.assert_allclose(weights, e.relevance, rtol=1e-10)
+
+
+def test_rivals_equal_their_formula_firm_by_firm():
+    e = data.economy(seed=3, n_quarters=2, n_firms=5, rivalry=1.5)
+    for q, i in np.ndindex(2, 5):
+        others = [j for j in range(5) if j != i]
+        heights = {j: np.exp(2 * e.rd[q, i] * e.rd[q, j]) for j in others}
+        for j in others:
+            share = heights[j] / sum(heights.values())
+            assert e.rivals[q, i, j] == pytest.approx(share)
+            gained = 1.5 * e.relevance[q, i, j] - 1.5 * share
+            assert e.network[q, i, j] == pytest.approx(gained)
+
+
+def test_rivals_change_the_returns_and_nothing_else():
+    plain, rival = (data.economy(seed=5, n_quarters=Q, rivalry=r) for r in (0.0, 1.5))
+    np.testing.assert_array_equal(plain.inputs, rival.inputs)
+    np.testing.assert_array_equal(plain.relevance, rival.relevance)
+    lost = 1.5 * average(plain.rivals, plain.last_return)
+    np.testing.assert_allclose(plain.next_return - lost, rival.next_return)
+
+
+def test_one_head_reaches_the_oracle_if_its_weights_are_all_there_is():
+    e = data.economy(seed=5, n_quarters=Q, n_firms=N)
+    assert e.one_head_ceiling() == pytest.approx(e.ceiling(), abs=1e-9)
+    opposite = data.economy(seed=5, n_quarters=Q, n_firms=N, first_order=-1.5)
+    assert opposite.one_head_ceiling() == pytest.approx(opposite.ceiling(), abs=1e-9)
+
+
+@pytest.mark.parametrize("rivalry", [1.0, 1.5, 3.0])
+def test_no_weights_of_one_head_explain_more_than_its_ceiling(rivalry):
+    """The bound by another method: constrained least squares, one slope at a time."""
+    optimize = pytest.importorskip("scipy.optimize")
+    e = data.economy(seed=5, n_quarters=2, n_firms=5, rivalry=rivalry)
+    assert e.one_head_ceiling() < e.ceiling() - 0.02
+
+    def missed(slope, force=1e5):
+        """Nonnegative least squares, with a row that forces the sum of the weights."""
+        total = 0.0
+        for row in e.network.reshape(-1, 5):
+            row = row[row != 0]
+            table = np.vstack([np.eye(4), force * np.ones(4)])
+            goal = np.append(np.sign(slope) * row, force * abs(slope))
+            total += np.sum((optimize.nnls(table, goal)[0] - goal[:4]) ** 2)
+        return total / 10
+
+    least = min(missed(slope) for slope in np.linspace(-4, 4, 200))
+    variance = (e.network**2).sum(-1).mean()
+    bound = (e.own.var() + variance - least) / (e.own.var() + variance + e.noise**2)
+    assert e.one_head_ceiling() == pytest.approx(bound, abs=2e-3)
+    rng = np.random.default_rng(1)
+    for scale in (0.3, 1, 3):
+        for _ in range(50):
+            weights = np.exp(rng.normal(0, scale, (2, 5, 5))) * (1 - np.eye(5))
+            weights /= weights.sum(-1, keepdims=True)
+            assert e.ceiling(weights) <= e.one_head_ceiling() + 1e-9
+
+
 def test_characteristics_have_their_units():
     e = data.economy(seed=23, n_quarters=499)
     for name in ("size", "leverage", "rd", "roa", "last_return"):
