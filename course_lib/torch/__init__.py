@@ -21,6 +21,7 @@ from course_lib.torch.bert import BERT, BERTForClassification, BERTForMaskedLM
 from course_lib.torch.block import Block, FeedForward, activate, norm_layer
 from course_lib.torch.bridge import from_builtin, get_weights, set_weights
 from course_lib.torch.evaluation import evaluating
+from course_lib.torch.extra.dilated_cnn import DilatedCNN
 from course_lib.torch.extra.efficient_attention import (
     linear_attention,
     tiled_attention,
@@ -33,13 +34,8 @@ from course_lib.torch.extra.kernel_regression import (
     leave_one_out,
     nadaraya_watson,
 )
-from course_lib.torch.extra.recurrent import (
-    LSTM,
-    RNN,
-    DilatedCNN,
-    RecurrentCache,
-    RecurrentSeq2Seq,
-)
+from course_lib.torch.extra.recurrent import LSTM, RNN
+from course_lib.torch.extra.recurrent_seq2seq import RecurrentCache, RecurrentSeq2Seq
 from course_lib.torch.forecaster import Forecaster
 from course_lib.torch.generation.cache import KVCache, LayerCache
 from course_lib.torch.generation.generate import beam_search, generate

@@ -1,4 +1,4 @@
-"""What came before: held against loops, the frameworks' own, and its own promises."""
+"""Recurrent networks: the oracle's and the framework's numbers, masks, states."""
 
 import numpy as np
 import pytest
@@ -9,21 +9,11 @@ from wings import assert_close
 from course_lib import oracle
 
 B, T, S, D_IN, D = 2, 3, 5, 7, 11
-V_SOURCE, V_TARGET, D_MODEL = 13, 17, 6
 PIECES = {"RNN": oracle.rnn, "LSTM": oracle.lstm}
 
 
 def layer(wing, name, dtype="float64"):
     return wing.cast(wing.make(getattr(wing.lib, name), D_IN, D), dtype)
-
-
-def translator(wing, **options):
-    model = wing.make(wing.lib.RecurrentSeq2Seq, V_SOURCE, V_TARGET, D_MODEL, **options)
-    return wing.cast(model, "float64")
-
-
-def ids(rng, length, vocab_size, batch=B):
-    return rng.integers(0, vocab_size, (batch, length))
 
 
 @pytest.mark.parametrize("name", PIECES)
@@ -104,94 +94,6 @@ def test_the_start_is_orthogonal_and_forgets_little(wing):
     assert not np.concatenate([i, g, o]).any()
 
 
-@pytest.mark.parametrize("kernel_size", [1, 2, 3])
-def test_convolution_equals_the_oracle(wing, rng, kernel_size):
-    x = rng.standard_normal((B, 13, D_IN))
-    model = wing.make(wing.lib.DilatedCNN, D_IN, 3, kernel_size=kernel_size)
-    wing.cast(model, "float64")
-    weights = wing.lib.get_weights(model)
-    expected = [oracle.dilated_cnn(one, weights, 3) for one in x]
-    assert_close(wing.numpy(model(wing.array(x))), expected)
-
-
-def test_convolution_sees_its_receptive_field_and_no_further(wing, rng):
-    model = wing.make(wing.lib.DilatedCNN, D_IN, 3)
-    wing.cast(model, "float64")
-    assert model.receptive_field == 8
-    (grad,) = wing.grad(
-        lambda x: (model(x)[:, 10] ** 2).sum(), rng.standard_normal((1, 13, D_IN))
-    )
-    seen = np.abs(grad[0]).max(axis=-1) > 0
-    np.testing.assert_array_equal(seen, (np.arange(13) > 2) & (np.arange(13) <= 10))
-
-
-@pytest.mark.parametrize("attend", [True, False])
-def test_translators_agree_forward_and_in_every_gradient(both, rng, attend):
-    source, target = ids(rng, S, V_SOURCE), ids(rng, T, V_TARGET)
-    models = [translator(w, attend=attend) for w in both]
-    both[1].lib.set_weights(models[1], both[0].lib.get_weights(models[0]))
-    outputs = [
-        w.numpy(m(w.array(source), w.array(target)))
-        for w, m in zip(both, models, strict=True)
-    ]
-    assert outputs[0].shape == (B, T, V_TARGET)
-    assert_close(outputs[1], outputs[0])
-    grads = [
-        w.parameter_grads(
-            m, lambda m, w=w: (m(w.array(source), w.array(target)) ** 2).sum()
-        )
-        for w, m in zip(both, models, strict=True)
-    ]
-    assert grads[0].keys() == grads[1].keys()
-    for name, grad in grads[0].items():
-        assert_close(grads[1][name], grad)
-        assert np.abs(grad).max() > 0, f"{name} does nothing"
-
-
-@pytest.mark.parametrize("attend", [True, False])
-def test_a_translators_past_cannot_see_the_future(wing, rng, attend):
-    source, target = ids(rng, S, V_SOURCE), ids(rng, T, V_TARGET)
-    model = translator(wing, attend=attend)
-    before = wing.numpy(model(wing.array(source), wing.array(target)))
-    target[:, 2:] = (target[:, 2:] + 1) % V_TARGET
-    after = wing.numpy(model(wing.array(source), wing.array(target)))
-    np.testing.assert_array_equal(after[:, :2], before[:, :2])
-    assert np.abs(after[:, 2:] - before[:, 2:]).max() > 1e-6
-
-
-@pytest.mark.parametrize("attend", [True, False])
-def test_padding_the_source_changes_nothing(wing, rng, attend):
-    source, target = ids(rng, S, V_SOURCE), ids(rng, T, V_TARGET)
-    model = translator(wing, attend=attend)
-    before = wing.numpy(model(wing.array(source), wing.array(target)))
-    padded = np.concatenate([source, ids(rng, 2, V_SOURCE)], axis=1)
-    mask = np.tile(np.arange(S + 2) < S, (B, 1, 1, 1))
-    after = model(wing.array(padded), wing.array(target), source_mask=wing.array(mask))
-    assert_close(wing.numpy(after), before)
-
-
-def test_the_alignment_is_a_distribution_over_the_source(wing, rng):
-    source, target = ids(rng, S, V_SOURCE), ids(rng, T, V_TARGET)
-    mask = np.tile(np.arange(S) < 3, (B, 1, 1, 1))
-    maps = wing.numpy(
-        translator(wing).maps(
-            wing.array(source), wing.array(target), source_mask=wing.array(mask)
-        )
-    )
-    assert maps.shape == (B, T, S)
-    np.testing.assert_allclose(maps.sum(-1), 1)
-    assert not maps[..., 3:].any()
-
-
-def test_dropout_is_off_in_evaluation_and_on_in_training(wing, rng):
-    source, target = (wing.array(ids(rng, n, V_SOURCE)) for n in (S, T))
-    model = translator(wing, dropout=0.5)
-    once, again = (wing.numpy(model(source, target)) for _ in range(2))
-    np.testing.assert_array_equal(once, again)
-    model.train()
-    assert np.abs(wing.numpy(model(source, target)) - once).max() > 1e-3
-
-
 BAD = {
     "a width that is not the layer's": (
         lambda w: layer(w, "RNN")(w.array(np.ones((B, T, D)))),
@@ -201,26 +103,27 @@ BAD = {
         lambda w: layer(w, "LSTM")(w.array(np.ones((B, 0, D_IN)))),
         "at least one step",
     ),
+    "whole numbers": (
+        lambda w: layer(w, "LSTM")(w.array(np.ones((B, T, D_IN), int))),
+        "x must hold floating-point numbers: got dtype .*int64",
+    ),
+    "an array of NumPy": (
+        lambda w: layer(w, "RNN")(np.ones((B, T, D_IN))),
+        "x must be a .*: got numpy.ndarray",
+    ),
     "a mask of another length": (
         lambda w: layer(w, "LSTM")(
             w.array(np.ones((B, T, D_IN))), mask=w.array(np.ones((B, S), bool))
         ),
         "for each step",
     ),
-    "no width": (lambda w: w.make(w.lib.RNN, 0, D), "d_in must be a whole number"),
-    "half a layer": (
-        lambda w: w.make(w.lib.DilatedCNN, D, 1.5),
-        "n_layers must be a whole number",
+    "no input width": (
+        lambda w: w.make(w.lib.RNN, 0, D),
+        "d_in must be a whole number",
     ),
-    "an odd width": (
-        lambda w: w.make(w.lib.RecurrentSeq2Seq, 3, 5, 7),
-        "d_model must be even, because each reading direction",
-    ),
-    "maps of what does not attend": (
-        lambda w: translator(w, attend=False).maps(
-            w.array(np.ones((1, S), "int64")), w.array(np.ones((1, T), "int64"))
-        ),
-        "attend=True",
+    "half a state": (
+        lambda w: w.make(w.lib.LSTM, D_IN, 1.5),
+        "d_model must be a whole number",
     ),
 }
 

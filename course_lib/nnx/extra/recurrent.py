@@ -1,48 +1,40 @@
-r"""What came before: recurrence, dilated convolution, translation with both (Flax NNX).
+r"""Recurrent networks: Elman's and the LSTM (Flax NNX).
 
     h_t = tanh(W x_t + U h_{t-1} + b)                                    (eq. 1)
 
     i, f, g, o = W x_t + U h_{t-1} + b                                   (eq. 2)
     c_t = sigmoid(f) c_{t-1} + sigmoid(i) tanh(g),   h_t = sigmoid(o) tanh(c_t)
 
-    h_t = x_t + relu(sum_j W_j x_{t - j 2^l} + b)   in layer l = 0, 1, ...  (eq. 3)
-
 Eq. 1: Elman 1990, doi:10.1207/s15516709cog1402_1. Eq. 2: Hochreiter and Schmidhuber
 1997, doi:10.1162/neco.1997.9.8.1735, with the forget gate of Gers et al. 2000,
-doi:10.1162/089976600300015015. Eq. 3: van den Oord et al. 2016, arXiv:1609.03499, and
-Bai et al. 2018, arXiv:1803.01271, without their gates and norms. Translation: Sutskever
-et al. 2014, arXiv:1409.3215, and Bahdanau et al. 2014, arXiv:1409.0473.
+doi:10.1162/089976600300015015.
 
-Departures: Bahdanau's gated units are LSTMs here and its maxout layer a tanh. Recurrent
-matrices start orthogonal (Saxe et al. 2013, arXiv:1312.6120), forget biases at 1
-(Jozefowicz et al. 2015, proceedings.mlr.press/v37/jozefowicz15).
+The start: recurrent matrices orthogonal (Saxe et al. 2013, arXiv:1312.6120), forget
+biases 1 (Jozefowicz et al. 2015, proceedings.mlr.press/v37/jozefowicz15).
 """
 
 import jax
 import jax.numpy as jnp
 from flax import nnx
 from jax import Array, lax
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 
-from course_lib.checks import (
-    check_even,
-    check_ids,
-    check_rate,
-    check_size,
-    check_steps,
-    check_tensors,
-)
-from course_lib.nnx.attention import AdditiveAttention, additive_attention
-from course_lib.nnx.linear import _XAVIER, _normal, linear
+from course_lib.checks import check_size, check_steps, check_tensors
+from course_lib.nnx.linear import linear
 
 State = tuple[Array, ...]
 
 
-class _Recurrence(nnx.Module):
-    """Read a sequence one step at a time; a subclass says what a step does."""
+class RNN(nnx.Module):
+    """Recurrent network (RNN): a hidden state that each step updates.
 
-    n_gates: int
-    n_states: int
+    Args:
+        d_in: Input width.
+        d_model: Width D of the hidden state.
+        rngs: Source of the random start.
+    """
+
+    n_gates, n_states = 1, 1
 
     def __init__(self, d_in: int, d_model: int, *, rngs: nnx.Rngs):
         check_size("d_in", d_in)
@@ -57,44 +49,6 @@ class _Recurrence(nnx.Module):
         ]
         self.h_proj.kernel = nnx.Param(jnp.concatenate(gates, axis=-1))
 
-    def _step(self, inputs: Array, state: State) -> State:
-        raise NotImplementedError
-
-    def _read(
-        self, x: Array, state: State | None, mask: Array | None, reverse: bool
-    ) -> tuple[Array, State]:
-        check_tensors(jax.Array, x=x)
-        check_steps(x.shape, self.d_in, None if mask is None else mask.shape)
-        if state is None:
-            state = (jnp.zeros((*x.shape[:-2], self.d_model), x.dtype),) * self.n_states
-        inputs = jnp.moveaxis(self.x_proj(x), -2, 0)  # all steps at once
-        read = jnp.ones(x.shape[:-1], bool) if mask is None else mask
-        read = jnp.moveaxis(read, -1, 0)[..., None]
-
-        def step(state, now):
-            inputs, go_on = now
-            new = self._step(inputs, state)
-            new = tuple(jnp.where(go_on, n, s) for n, s in zip(new, state, strict=True))
-            return new, new[0]
-
-        state, outputs = lax.scan(step, state, (inputs, read), reverse=reverse)
-        return jnp.moveaxis(outputs, 0, -2), state
-
-
-class RNN(_Recurrence):
-    """A recurrent network: one hidden state, rewritten at each step.
-
-    Args:
-        d_in: Width of what comes in.
-        d_model: Width D of the hidden state.
-        rngs: Source of the random start.
-
-    Raises:
-        ValueError: A width is not a whole number of at least 1.
-    """
-
-    n_gates, n_states = 1, 1
-
     def __call__(
         self,
         x: Float[Array, "*B T Din"],
@@ -103,36 +57,46 @@ class RNN(_Recurrence):
         mask: Bool[Array, "*B T"] | None = None,
         reverse: bool = False,
     ) -> tuple[Float[Array, "*B T D"], tuple[Float[Array, "*B D"], ...]]:
-        """Read the sequence step by step and tell the hidden state after each.
+        """Read the sequence step by step.
 
         Args:
             x: The sequence.
-            state: Where to start, as returned; None starts at 0.
-            mask: True where there is something to read; elsewhere the state stays.
+            state: Initial state, as returned by an earlier call; None starts at 0.
+            mask: False at padding, where the state is carried over unchanged.
             reverse: Read from the last step to the first.
 
         Returns:
-            The hidden state after each step, at that step's place; and the last one.
-
-        Raises:
-            ValueError: Shapes, kinds or dtypes do not fit; the sequence is empty.
+            The hidden state after each step, in the order of `x`, and the final state:
+            (h,), or (h, c) for an LSTM.
         """
-        return self._read(x, state, mask, reverse)
+        check_tensors(jax.Array, x=x)
+        check_steps(x.shape, self.d_in, None if mask is None else mask.shape)
+        if state is None:
+            state = (jnp.zeros((*x.shape[:-2], self.d_model), x.dtype),) * self.n_states
+        inputs = self.x_proj(x)  # all steps at once; h_proj has to wait
+        real = jnp.ones(x.shape[:-1], bool) if mask is None else mask
+
+        def step(state, now):
+            inputs, real = now
+            new = self._step(inputs, state)
+            new = tuple(jnp.where(real, n, s) for n, s in zip(new, state, strict=True))
+            return new, new[0]
+
+        now = jnp.moveaxis(inputs, -2, 0), jnp.moveaxis(real, -1, 0)[..., None]
+        state, outputs = lax.scan(step, state, now, reverse=reverse)
+        return jnp.moveaxis(outputs, 0, -2), state
 
     def _step(self, inputs: Array, state: State) -> State:
         return (jnp.tanh(inputs + self.h_proj(state[0])),)
 
 
-class LSTM(_Recurrence):
-    """A recurrent network with a memory cell that gates write, keep and read.
+class LSTM(RNN):
+    """Long short-term memory (LSTM): gates decide what a cell writes, keeps and shows.
 
     Args:
-        d_in: Width of what comes in.
+        d_in: Input width.
         d_model: Width D of the hidden state and of the cell.
         rngs: Source of the random start.
-
-    Raises:
-        ValueError: A width is not a whole number of at least 1.
     """
 
     n_gates, n_states = 4, 2
@@ -142,316 +106,8 @@ class LSTM(_Recurrence):
         forget = jnp.zeros(4 * d_model, jnp.float32).at[d_model : 2 * d_model].set(1.0)
         self.x_proj.bias = nnx.Param(forget)  # forget little at first
 
-    def __call__(
-        self,
-        x: Float[Array, "*B T Din"],
-        state: tuple[Float[Array, "*B D"], ...] | None = None,
-        *,
-        mask: Bool[Array, "*B T"] | None = None,
-        reverse: bool = False,
-    ) -> tuple[Float[Array, "*B T D"], tuple[Float[Array, "*B D"], ...]]:
-        """Read the sequence step by step and tell the hidden state after each.
-
-        Args:
-            x: The sequence.
-            state: Where to start, hidden state and cell, as returned; None starts at 0.
-            mask: True where there is something to read; elsewhere the state stays.
-            reverse: Read from the last step to the first.
-
-        Returns:
-            The hidden state after each step, at that step's place; and the last hidden
-            state and cell.
-
-        Raises:
-            ValueError: Shapes, kinds or dtypes do not fit; the sequence is empty.
-        """
-        return self._read(x, state, mask, reverse)
-
     def _step(self, inputs: Array, state: State) -> State:
         h, c = state
         i, f, g, o = jnp.split(inputs + self.h_proj(h), 4, axis=-1)
         c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
         return jax.nn.sigmoid(o) * jnp.tanh(c), c
-
-
-class DilatedCNN(nnx.Module):
-    """Causal convolutions, each looking twice as far back as the one below.
-
-    Args:
-        d_model: Width D of what comes in and what goes out.
-        n_layers: How many; layer l looks back in strides of 2^l.
-        kernel_size: Steps that one filter spans.
-        rngs: Source of the random start.
-
-    Raises:
-        ValueError: A size is not a whole number of at least 1.
-    """
-
-    def __init__(
-        self, d_model: int, n_layers: int, *, kernel_size: int = 2, rngs: nnx.Rngs
-    ):
-        sizes = {"d_model": d_model, "n_layers": n_layers, "kernel_size": kernel_size}
-        for name, size in sizes.items():
-            check_size(name, size)
-        self.receptive_field = 1 + (kernel_size - 1) * (2**n_layers - 1)  # steps seen
-        self.d_model = d_model
-        self.layers = nnx.data(
-            [
-                nnx.Conv(
-                    d_model,
-                    d_model,
-                    (kernel_size,),
-                    kernel_dilation=(2**layer,),
-                    padding="CAUSAL",
-                    kernel_init=_XAVIER,
-                    bias_init=nnx.initializers.zeros,
-                    rngs=rngs,
-                )
-                for layer in range(n_layers)
-            ]
-        )
-
-    def __call__(self, x: Float[Array, "B T D"]) -> Float[Array, "B T D"]:
-        """Mix each step with the ones before it.
-
-        Args:
-            x: A batch of sequences.
-
-        Returns:
-            One vector a step; it depends on the last `receptive_field` steps only.
-
-        Raises:
-            ValueError: Shapes or kinds do not fit; the sequence is empty.
-        """
-        check_tensors(jax.Array, x=x)
-        check_steps(x.shape, self.d_model)
-        for conv in self.layers:
-            x = x + jax.nn.relu(conv(x))
-        return x
-
-
-class RecurrentCache(nnx.Module):
-    """How far a target has been written, and what need not be computed again.
-
-    Args:
-        h: The decoder's hidden state.
-        c: Its cell.
-        keys: What the memory is compared by; None without attention.
-    """
-
-    def __init__(
-        self,
-        h: Float[Array, "B D"],
-        c: Float[Array, "B D"],
-        keys: Float[Array, "B S D"] | None,
-    ):
-        self.h, self.c = nnx.Cache(h), nnx.Cache(c)
-        self.keys = None if keys is None else nnx.Cache(keys)
-
-
-class RecurrentSeq2Seq(nnx.Module):
-    """Translate with recurrence: read all of the source, then write word by word.
-
-    With attention each written word looks the source up again (Bahdanau); without, all
-    it has is one vector of fixed size (Sutskever), the last state of each direction.
-
-    Args:
-        source_vocab_size: Source tokens.
-        target_vocab_size: Target tokens.
-        d_model: Width D of embeddings, states and annotations; even, since each reading
-            direction of the source gets half.
-        attend: Whether each target position attends to the source.
-        dropout: Share of embeddings and of the last layer's inputs dropped in training.
-        rngs: Source of the random start and of dropout.
-
-    Raises:
-        ValueError: A size is not a whole number of at least 1, the width is odd, or the
-            dropout rate is not in [0, 1).
-    """
-
-    def __init__(
-        self,
-        source_vocab_size: int,
-        target_vocab_size: int,
-        d_model: int,
-        *,
-        attend: bool = True,
-        dropout: float = 0.0,
-        rngs: nnx.Rngs,
-    ):
-        check_size("source_vocab_size", source_vocab_size)
-        check_size("target_vocab_size", target_vocab_size)
-        check_even("d_model", d_model, "each reading direction gets half of it")
-        check_rate("dropout", dropout)
-        normal = _normal(d_model**-0.5)
-        self.source_embedding = nnx.Embed(
-            source_vocab_size, d_model, embedding_init=normal, rngs=rngs
-        )
-        self.target_embedding = nnx.Embed(
-            target_vocab_size, d_model, embedding_init=normal, rngs=rngs
-        )
-        self.forward_lstm = LSTM(d_model, d_model // 2, rngs=rngs)
-        self.backward_lstm = LSTM(d_model, d_model // 2, rngs=rngs)
-        self.start = linear(d_model, d_model, rngs=rngs)
-        self.attention = (
-            AdditiveAttention(d_model, d_model, d_model, rngs=rngs) if attend else None
-        )
-        self.decoder = LSTM(2 * d_model, d_model, rngs=rngs)
-        self.mix = linear(3 * d_model, d_model, rngs=rngs)
-        self.head = linear(d_model, target_vocab_size, rngs=rngs)
-        self.dropout = nnx.Dropout(dropout, rngs=rngs)
-
-    def __call__(
-        self,
-        source: Int[Array, "B S"],
-        target: Int[Array, "B T"],
-        *,
-        source_mask: Bool[Array, "B 1 1 S"] | None = None,
-    ) -> Float[Array, "B T V"]:
-        """Score the next target token at every position, the true ones being given.
-
-        Args:
-            source: Source token ids.
-            target: Target token ids, shifted right: the start token first.
-            source_mask: True at real source tokens, False at padding.
-
-        Returns:
-            Logits: at position t, for what follows `target[:, : t + 1]`.
-
-        Raises:
-            ValueError: Shapes or kinds do not fit; a sequence is empty.
-        """
-        memory = self.encode(source, source_mask=source_mask)
-        return self.decode(target, memory, source_mask=source_mask)
-
-    def encode(
-        self,
-        source: Int[Array, "B S"],
-        *,
-        source_mask: Bool[Array, "B 1 1 S"] | None = None,
-    ) -> Float[Array, "B S D"]:
-        """Read the source in both directions.
-
-        Args:
-            source: Source token ids.
-            source_mask: True at real tokens, False at padding behind them.
-
-        Returns:
-            One annotation for each token: what was read up to it from either side.
-
-        Raises:
-            ValueError: Shapes or kinds do not fit; the sequence is empty.
-        """
-        check_ids("source", source)
-        x = self.dropout(self.source_embedding(source))
-        real = None if source_mask is None else source_mask[:, 0, 0]  # B S
-        before, _ = self.forward_lstm(x, mask=real)
-        behind, _ = self.backward_lstm(x, mask=real, reverse=True)
-        return jnp.concatenate([before, behind], axis=-1)
-
-    def begin(
-        self, memory: Float[Array, "B S D"], max_len: int | None = None
-    ) -> RecurrentCache:
-        """Prepare for writing a target token by token: `decode`'s cache.
-
-        Args:
-            memory: What `encode` returned.
-            max_len: Not needed here: a state has one size, whatever is written. As in
-                `Seq2Seq`.
-
-        Returns:
-            The decoder's first state, and the keys of the memory.
-        """
-        keys = None if self.attention is None else self.attention.k_proj(memory)
-        h = jnp.tanh(self.start(_last(memory)))
-        return RecurrentCache(h, jnp.zeros_like(h), keys)
-
-    def decode(
-        self,
-        target: Int[Array, "B T"],
-        memory: Float[Array, "B S D"],
-        *,
-        source_mask: Bool[Array, "B 1 1 S"] | None = None,
-        cache: RecurrentCache | None = None,
-    ) -> Float[Array, "B T V"]:
-        """Score the next target token at every position, given the annotations.
-
-        Args:
-            target: Target token ids, the start token first.
-            memory: What `encode` returned.
-            source_mask: As in `encode`.
-            cache: What `begin` returned, carried on by what came before `target`.
-
-        Returns:
-            Logits, as `__call__`.
-
-        Raises:
-            ValueError: Shapes or kinds do not fit; the sequence is empty.
-        """
-        return self._write(target, memory, source_mask, cache)[0]
-
-    def maps(
-        self,
-        source: Int[Array, "B S"],
-        target: Int[Array, "B T"],
-        *,
-        source_mask: Bool[Array, "B 1 1 S"] | None = None,
-    ) -> Float[Array, "B T S"]:
-        """Show which source tokens each target position looks at.
-
-        Args:
-            source: Source token ids.
-            target: Target token ids, the start token first.
-            source_mask: True at real source tokens, False at padding.
-
-        Returns:
-            The alignment; each row sums to 1.
-
-        Raises:
-            ValueError: As `__call__`, or the model was built without attention.
-        """
-        if self.attention is None:
-            raise ValueError("maps needs a model built with attend=True: got False.")
-        memory = self.encode(source, source_mask=source_mask)
-        return self._write(target, memory, source_mask)[1]
-
-    def _write(
-        self,
-        target: Array,
-        memory: Array,
-        mask: Array | None,
-        cache: RecurrentCache | None = None,
-    ):
-        check_ids("target", target)
-        cache = self.begin(memory) if cache is None else cache
-        keys, last = cache.keys, _last(memory)
-        keys = None if keys is None else keys[...]
-        words = self.dropout(self.target_embedding(target))
-        seen = None if mask is None else mask[:, 0]  # B 1 S
-
-        def step(state, word):
-            context, weights = self._look(state[0], memory, keys, last, seen)
-            inputs = jnp.concatenate([word, context], axis=-1)
-            _, state = self.decoder(inputs[:, None], state)
-            return state, (jnp.concatenate([state[0], inputs], axis=-1), weights)
-
-        start = cache.h[...], cache.c[...]
-        state, (read, maps) = lax.scan(step, start, words.swapaxes(0, 1))
-        cache.h[...], cache.c[...] = state
-        mixed = jnp.tanh(self.mix(read.swapaxes(0, 1)))  # all positions at once
-        return self.head(self.dropout(mixed)), maps.swapaxes(0, 1)
-
-    def _look(self, h: Array, memory: Array, keys, last: Array, seen):
-        """The context of one target position, and the weights that made it."""
-        if self.attention is None:
-            return last, jnp.zeros(memory.shape[:2], memory.dtype)
-        query = self.attention.q_proj(h)[:, None]
-        w = self.attention.score.kernel[:, 0]
-        context, weights = additive_attention(query, keys, memory, w, mask=seen)
-        return context[:, 0], weights[:, 0]
-
-
-def _last(memory: Array) -> Array:
-    """What each reading direction ended with: `B D`."""
-    half = memory.shape[-1] // 2
-    return jnp.concatenate([memory[:, -1, :half], memory[:, 0, half:]], axis=-1)

@@ -19,7 +19,7 @@ from jaxtyping import Bool, Int
 from course_lib.generation.beam_search import Hypothesis, beam_search
 from course_lib.generation.inputs import check_translation, cut
 from course_lib.nnx.evaluation import evaluating
-from course_lib.nnx.extra.recurrent import RecurrentSeq2Seq
+from course_lib.nnx.extra.recurrent_seq2seq import RecurrentSeq2Seq
 from course_lib.nnx.seq2seq import Seq2Seq
 
 

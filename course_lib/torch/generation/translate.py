@@ -16,7 +16,7 @@ from torch import Tensor
 from course_lib.generation.beam_search import Hypothesis, beam_search
 from course_lib.generation.inputs import check_translation, cut
 from course_lib.torch.evaluation import evaluating
-from course_lib.torch.extra.recurrent import RecurrentSeq2Seq
+from course_lib.torch.extra.recurrent_seq2seq import RecurrentSeq2Seq
 from course_lib.torch.seq2seq import Seq2Seq
 
 

@@ -1,0 +1,202 @@
+"""Sequence to sequence with LSTMs, without attention or with Bahdanau's (PyTorch).
+
+    h_s = [LSTM forward ; LSTM backward] at each source token            (the memory)
+    c_t = sum_s a_ts h_s,   a_t = softmax_s(w^T tanh(W_Q z_{t-1} + W_K h_s))   (eq. 1)
+    z_t = LSTM([y_t ; c_t], z_{t-1}),   logits_t = W tanh(W' [z_t ; y_t ; c_t])
+
+Eq. 1: Bahdanau et al. 2014, arXiv:1409.0473. Without attention, c_t is the same at each
+step: the last state of either direction (Sutskever et al. 2014, arXiv:1409.3215).
+
+Departures: Bahdanau's gated units are LSTMs here and its maxout layer a tanh.
+"""
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from course_lib.checks import check_even, check_ids, check_rate, check_size
+from course_lib.torch.attention import AdditiveAttention, additive_attention
+from course_lib.torch.extra.recurrent import LSTM
+from course_lib.torch.linear import linear
+
+
+class RecurrentCache:
+    """The decoder's state between two steps of autoregressive decoding.
+
+    Args:
+        h: The decoder's hidden state.
+        c: Its cell.
+        keys: The memory's keys; None without attention.
+    """
+
+    def __init__(
+        self,
+        h: Float[Tensor, "B D"],
+        c: Float[Tensor, "B D"],
+        keys: Float[Tensor, "B S D"] | None,
+    ):
+        self.h, self.c, self.keys = h, c, keys
+
+
+class RecurrentSeq2Seq(nn.Module):
+    """Recurrent encoder-decoder for translation, with or without attention.
+
+    With attention, each target token reads the source anew (Bahdanau); without, all of
+    the source has to fit into one vector (Sutskever).
+
+    Args:
+        source_vocab_size: Number of source tokens.
+        target_vocab_size: Number of target tokens.
+        d_model: Width D of embeddings, states and annotations; even, since each
+            direction of the encoder gets half.
+        attend: Whether the decoder attends to the source.
+        dropout: Rate, on the embeddings and before the last layer.
+    """
+
+    def __init__(
+        self,
+        source_vocab_size: int,
+        target_vocab_size: int,
+        d_model: int,
+        *,
+        attend: bool = True,
+        dropout: float = 0.0,
+    ):
+        super().__init__()
+        check_size("source_vocab_size", source_vocab_size)
+        check_size("target_vocab_size", target_vocab_size)
+        check_even("d_model", d_model, "each reading direction gets half of it")
+        check_rate("dropout", dropout)
+        self.source_embedding = nn.Embedding(source_vocab_size, d_model)
+        self.target_embedding = nn.Embedding(target_vocab_size, d_model)
+        for table in (self.source_embedding, self.target_embedding):
+            nn.init.normal_(table.weight, std=d_model**-0.5)
+        self.forward_lstm = LSTM(d_model, d_model // 2)
+        self.backward_lstm = LSTM(d_model, d_model // 2)
+        self.start = linear(d_model, d_model)
+        self.attention = (
+            AdditiveAttention(d_model, d_model, d_model) if attend else None
+        )
+        self.decoder = LSTM(2 * d_model, d_model)
+        self.mix = linear(3 * d_model, d_model)
+        self.head = linear(d_model, target_vocab_size)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(
+        self,
+        source: Int[Tensor, "B S"],
+        target: Int[Tensor, "B T"],
+        *,
+        source_mask: Bool[Tensor, "B 1 1 S"] | None = None,
+    ) -> Float[Tensor, "B T V"]:
+        """Score the next target token at every position (teacher forcing).
+
+        Args:
+            source: Source token ids.
+            target: Target token ids, shifted right: the start token first.
+            source_mask: True at source tokens, False at padding behind them.
+
+        Returns:
+            Logits: at position t, for what follows `target[:, : t + 1]`.
+        """
+        memory = self.encode(source, source_mask=source_mask)
+        return self.decode(target, memory, source_mask=source_mask)
+
+    def encode(
+        self,
+        source: Int[Tensor, "B S"],
+        *,
+        source_mask: Bool[Tensor, "B 1 1 S"] | None = None,
+    ) -> Float[Tensor, "B S D"]:
+        """Read the source in both directions: one annotation a token, the memory."""
+        check_ids("source", source)
+        x = self.dropout(self.source_embedding(source))
+        real = None if source_mask is None else source_mask[:, 0, 0]  # B S
+        before, _ = self.forward_lstm(x, mask=real)
+        behind, _ = self.backward_lstm(x, mask=real, reverse=True)
+        return torch.cat([before, behind], dim=-1)
+
+    def begin(
+        self, memory: Float[Tensor, "B S D"], max_len: int | None = None
+    ) -> RecurrentCache:
+        """Start autoregressive decoding: the cache that `decode` carries on.
+
+        Args:
+            memory: What `encode` returned.
+            max_len: Not used: a state's size is fixed. As in `Seq2Seq`.
+
+        Returns:
+            The decoder's first state, and the memory's keys.
+        """
+        keys = None if self.attention is None else self.attention.k_proj(memory)
+        h = torch.tanh(self.start(_last_states(memory)))
+        return RecurrentCache(h, torch.zeros_like(h), keys)
+
+    def decode(
+        self,
+        target: Int[Tensor, "B T"],
+        memory: Float[Tensor, "B S D"],
+        *,
+        source_mask: Bool[Tensor, "B 1 1 S"] | None = None,
+        cache: RecurrentCache | None = None,
+    ) -> Float[Tensor, "B T V"]:
+        """Logits as from `forward`, given the memory that `encode` returned.
+
+        With a `cache`, `target` is what comes after the tokens the cache has seen.
+        """
+        return self._decode(target, memory, source_mask, cache)[0]
+
+    def maps(
+        self,
+        source: Int[Tensor, "B S"],
+        target: Int[Tensor, "B T"],
+        *,
+        source_mask: Bool[Tensor, "B 1 1 S"] | None = None,
+    ) -> Float[Tensor, "B T S"]:
+        """The alignment: each target position's attention weights over the source.
+
+        Raises:
+            ValueError: The model was built without attention.
+        """
+        if self.attention is None:
+            raise ValueError("maps needs a model built with attend=True: got False.")
+        memory = self.encode(source, source_mask=source_mask)
+        return self._decode(target, memory, source_mask)[1]
+
+    def _decode(
+        self,
+        target: Tensor,
+        memory: Tensor,
+        mask: Tensor | None,
+        cache: RecurrentCache | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """Logits and attention weights."""
+        check_ids("target", target)
+        cache = self.begin(memory) if cache is None else cache
+        keys, mask = cache.keys, None if mask is None else mask[:, 0]  # B 1 S
+        fixed = _last_states(memory), memory.new_zeros(memory.shape[:2])
+
+        def attend(h: Tensor) -> tuple[Tensor, Tensor]:
+            if self.attention is None or keys is None:
+                return fixed
+            query = self.attention.q_proj(h)[:, None]
+            w = self.attention.score.weight[0]
+            context, weights = additive_attention(query, keys, memory, w, mask=mask)
+            return context[:, 0], weights[:, 0]
+
+        state, rows, maps = (cache.h, cache.c), [], []
+        for token in self.dropout(self.target_embedding(target)).unbind(dim=1):
+            context, weights = attend(state[0])
+            inputs = torch.cat([token, context], dim=-1)
+            _, state = self.decoder(inputs[:, None], state)
+            rows.append(torch.cat([state[0], inputs], dim=-1))
+            maps.append(weights)
+        cache.h, cache.c = state
+        mixed = self.mix(torch.stack(rows, dim=1)).tanh()  # all positions at once
+        return self.head(self.dropout(mixed)), torch.stack(maps, dim=1)
+
+
+def _last_states(memory: Tensor) -> Tensor:
+    """The final state of either direction, side by side: `B D`."""
+    half = memory.shape[-1] // 2
+    return torch.cat([memory[:, -1, :half], memory[:, 0, half:]], dim=-1)

@@ -1,0 +1,141 @@
+"""Recurrent translation: gradients, teacher forcing, padding, alignment, decoding."""
+
+import numpy as np
+import pytest
+from wings import assert_close
+
+B, T, S = 2, 3, 5
+V_SOURCE, V_TARGET, D = 13, 17, 6
+
+
+def translator(wing, **options):
+    model = wing.make(wing.lib.RecurrentSeq2Seq, V_SOURCE, V_TARGET, D, **options)
+    return wing.cast(model, "float64")
+
+
+def ids(rng, length, vocab_size):
+    return rng.integers(0, vocab_size, (B, length))
+
+
+@pytest.mark.parametrize("attend", [True, False])
+def test_wings_agree_forward_and_in_every_gradient(both, rng, attend):
+    source, target = ids(rng, S, V_SOURCE), ids(rng, T, V_TARGET)
+    models = [translator(w, attend=attend) for w in both]
+    both[1].lib.set_weights(models[1], both[0].lib.get_weights(models[0]))
+    outputs = [
+        w.numpy(m(w.array(source), w.array(target)))
+        for w, m in zip(both, models, strict=True)
+    ]
+    assert outputs[0].shape == (B, T, V_TARGET)
+    assert_close(outputs[1], outputs[0])
+    grads = [
+        w.parameter_grads(
+            m, lambda m, w=w: (m(w.array(source), w.array(target)) ** 2).sum()
+        )
+        for w, m in zip(both, models, strict=True)
+    ]
+    assert grads[0].keys() == grads[1].keys()
+    for name, grad in grads[0].items():
+        assert_close(grads[1][name], grad)
+        assert np.abs(grad).max() > 0, f"{name} does nothing"
+
+
+@pytest.mark.parametrize("attend", [True, False])
+def test_the_past_cannot_see_the_future(wing, rng, attend):
+    source, target = ids(rng, S, V_SOURCE), ids(rng, T, V_TARGET)
+    model = translator(wing, attend=attend)
+    before = wing.numpy(model(wing.array(source), wing.array(target)))
+    target[:, 2:] = (target[:, 2:] + 1) % V_TARGET
+    after = wing.numpy(model(wing.array(source), wing.array(target)))
+    np.testing.assert_array_equal(after[:, :2], before[:, :2])
+    assert np.abs(after[:, 2:] - before[:, 2:]).max() > 1e-6
+
+
+@pytest.mark.parametrize("attend", [True, False])
+def test_padding_the_source_changes_nothing(wing, rng, attend):
+    source, target = ids(rng, S, V_SOURCE), ids(rng, T, V_TARGET)
+    model = translator(wing, attend=attend)
+    before = wing.numpy(model(wing.array(source), wing.array(target)))
+    padded = np.concatenate([source, ids(rng, 2, V_SOURCE)], axis=1)
+    mask = np.tile(np.arange(S + 2) < S, (B, 1, 1, 1))
+    after = model(wing.array(padded), wing.array(target), source_mask=wing.array(mask))
+    assert_close(wing.numpy(after), before)
+
+
+def test_the_alignment_is_a_distribution_over_the_source(wing, rng):
+    source, target = ids(rng, S, V_SOURCE), ids(rng, T, V_TARGET)
+    mask = np.tile(np.arange(S) < 3, (B, 1, 1, 1))
+    maps = wing.numpy(
+        translator(wing).maps(
+            wing.array(source), wing.array(target), source_mask=wing.array(mask)
+        )
+    )
+    assert maps.shape == (B, T, S)
+    np.testing.assert_allclose(maps.sum(-1), 1)
+    assert not maps[..., 3:].any()
+
+
+def test_dropout_is_off_in_evaluation_and_on_in_training(wing, rng):
+    source, target = (wing.array(ids(rng, n, V_SOURCE)) for n in (S, T))
+    model = translator(wing, dropout=0.5)
+    once, again = (wing.numpy(model(source, target)) for _ in range(2))
+    np.testing.assert_array_equal(once, again)
+    model.train()
+    assert np.abs(wing.numpy(model(source, target)) - once).max() > 1e-3
+
+
+@pytest.mark.parametrize("attend", [True, False])
+def test_a_cache_changes_nothing(wing, rng, attend):
+    source, target = ids(rng, S, V_SOURCE), ids(rng, T, V_TARGET)
+    model = translator(wing, attend=attend)
+    whole = wing.numpy(model(wing.array(source), wing.array(target)))
+    memory = model.encode(wing.array(source))
+    cache = model.begin(memory)
+    for t in range(T):
+        logits = model.decode(wing.array(target[:, t : t + 1]), memory, cache=cache)
+        assert_close(wing.numpy(logits)[:, 0], whole[:, t])
+
+
+BAD = {
+    "an odd width": (
+        lambda w: w.make(w.lib.RecurrentSeq2Seq, 3, 5, 7),
+        "d_model must be even, because each reading direction",
+    ),
+    "no source tokens": (
+        lambda w: w.make(w.lib.RecurrentSeq2Seq, 0, 5, 6),
+        "source_vocab_size must be a whole number",
+    ),
+    "no target tokens": (
+        lambda w: w.make(w.lib.RecurrentSeq2Seq, 3, 0, 6),
+        "target_vocab_size must be a whole number",
+    ),
+    "all is dropped": (
+        lambda w: translator(w, dropout=1.0),
+        "dropout must be at least 0 and less than 1",
+    ),
+    "a source in floats": (
+        lambda w: translator(w).encode(w.array(np.ones((B, S)))),
+        "source must hold whole numbers",
+    ),
+    "one target, not a batch": (
+        lambda w: translator(w)(
+            w.array(np.ones((B, S), int)), w.array(np.ones(T, int))
+        ),
+        r"target must be a batch of token ids .* got \(3,\)",
+    ),
+    "maps without attention": (
+        lambda w: translator(w, attend=False).maps(
+            w.array(np.ones((1, S), int)), w.array(np.ones((1, T), int))
+        ),
+        "attend=True",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_refused(wing, request, case):
+    if request.config.getoption("jaxtyping_packages"):
+        pytest.skip("the shape hook speaks first")
+    call, message = BAD[case]
+    with pytest.raises(ValueError, match=message):
+        call(wing)
