@@ -1,0 +1,199 @@
+"""Rolling-origin evaluation (a back-test): forecasts made as if it were the past.
+
+At each origin t a method is fitted to the series up to t, forecasts the next H steps,
+and is compared with what came (Tashman 2000, doi:10.1016/S0169-2070(00)00065-0).
+
+    at = rolling_origins(len(y), horizon=8, first=100)
+    walk, ar = (backtest(f, y, at, horizon=8) for f in (random_walk, autoregression()))
+    print(ar.rmse, ar.relative_to(walk))
+    print(diebold_mariano(ar.losses(8), walk.losses(8), lags=8))
+
+A method is a function that is fitted to what is known, `known` of shape `T C`, and
+returns a function from a past, `T C`, and a horizon H to forecasts, `H C`. Neither is
+given anything but a copy of the series up to the origin.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from course_lib.checks import check_size
+from course_lib.optional import missing
+
+Forecast = Callable[[np.ndarray, int], np.ndarray]
+Fit = Callable[[np.ndarray], Forecast]
+
+
+@dataclass(frozen=True, eq=False)
+class Backtest:
+    """Forecasts from N origins, beside what came.
+
+    Args:
+        origins: The last step known to each forecast, `N`.
+        forecasts: `N H C`.
+        actual: `N H C`.
+    """
+
+    origins: np.ndarray
+    forecasts: np.ndarray
+    actual: np.ndarray
+
+    @property
+    def mse(self) -> np.ndarray:
+        """Mean squared error by horizon and series, `H C`."""
+        return ((self.forecasts - self.actual) ** 2).mean(0)
+
+    @property
+    def rmse(self) -> np.ndarray:
+        """Root mean squared error by horizon and series, `H C`."""
+        return np.sqrt(self.mse)
+
+    def relative_to(self, baseline: "Backtest") -> np.ndarray:
+        """MSE as a multiple of a baseline's, `H C`; below 1 is better.
+
+        Raises:
+            ValueError: The baseline's origins are others.
+        """
+        if not np.array_equal(self.origins, baseline.origins):
+            raise ValueError(
+                "both back-tests must have the same origins: got "
+                f"{len(self.origins)} and {len(baseline.origins)}, or others."
+            )
+        return self.mse / baseline.mse
+
+    def losses(self, step: int, series: int = 0) -> np.ndarray:
+        """Squared errors `step` steps ahead, from 1, of one series, `N`."""
+        errors = self.forecasts - self.actual
+        return errors[:, step - 1, series] ** 2
+
+
+def rolling_origins(
+    n_steps: int, *, horizon: int, first: int, last: int | None = None, every: int = 1
+) -> np.ndarray:
+    """The origins t, each with steps 0 to t known and t + 1 to t + H to be forecast.
+
+    Args:
+        n_steps: Steps in the series, T.
+        horizon: H.
+        first: The first origin.
+        last: The last origin at most; None for the last one whose horizon is there.
+        every: Steps from one origin to the next; H gives horizons without overlap.
+
+    Returns:
+        Whole numbers in rising order.
+
+    Raises:
+        ValueError: No origin fits, or a horizon ends after the series.
+    """
+    check_size("horizon", horizon)
+    check_size("every", every)
+    latest = n_steps - 1 - horizon
+    last = latest if last is None else last
+    if not 0 <= first <= last <= latest:
+        raise ValueError(
+            f"first and last must be in order and from 0 to {latest}, so that "
+            f"{horizon} of the {n_steps} steps are left: got {first} and {last}."
+        )
+    return np.arange(first, last + 1, every)
+
+
+def backtest(
+    fit: Fit,
+    series: np.ndarray,
+    origins: Sequence[int] | np.ndarray,
+    horizon: int,
+    *,
+    refit_every: int = 1,
+) -> Backtest:
+    """Forecast from every origin, with no look-ahead.
+
+    Args:
+        fit: The method, as the module describes it.
+        series: `T C`.
+        origins: The last step known to each forecast, as from `rolling_origins`.
+        horizon: H.
+        refit_every: Fit at every so many origins only; the forecasts between are made
+            from the whole past by the fit at hand. For methods that are slow to train.
+
+    Returns:
+        Forecasts and actual values.
+
+    Raises:
+        ValueError: The series has no axis C, a horizon ends after it, or the forecasts
+            are not `H C`.
+    """
+    check_size("refit_every", refit_every)
+    series = np.asarray(series, dtype=np.float64)
+    if series.ndim != 2:
+        raise ValueError(
+            f"series must be T C: got shape {series.shape}. "
+            "series[:, None] makes one series of it."
+        )
+    origins = np.asarray(origins, dtype=np.int64)
+    rolling_origins(
+        len(series), horizon=horizon, first=int(origins.min()), last=int(origins.max())
+    )
+    forecasts = np.empty((len(origins), horizon, series.shape[1]))
+    forecast: Forecast | None = None
+    for i, origin in enumerate(origins):
+        if forecast is None or i % refit_every == 0:
+            forecast = fit(series[: origin + 1].copy())
+        made = np.asarray(forecast(series[: origin + 1].copy(), horizon))
+        if made.shape != forecasts.shape[1:]:
+            raise ValueError(
+                f"forecasts must be H C, here {forecasts.shape[1:]}: got {made.shape}."
+            )
+        forecasts[i] = made
+    actual = np.stack([series[t + 1 : t + 1 + horizon] for t in origins])
+    return Backtest(origins, forecasts, actual)
+
+
+class DieboldMariano(NamedTuple):
+    """A test of equal accuracy.
+
+    Args:
+        statistic: The mean difference of the losses in its standard errors; negative
+            if the first forecasts have the smaller losses.
+        p_value: Two-sided, from the normal distribution.
+    """
+
+    statistic: float
+    p_value: float
+
+
+def diebold_mariano(
+    ours: np.ndarray, theirs: np.ndarray, *, lags: int
+) -> DieboldMariano:
+    """Diebold-Mariano test: do two forecasts have equal losses on average?
+
+    Diebold and Mariano 1995, doi:10.1080/07350015.1995.10524599, with the standard
+    error of Newey and West 1987, doi:10.2307/1913610, by statsmodels.
+
+    Args:
+        ours: Our loss at each origin, in order of time, `N`.
+        theirs: Their loss at the same origins, `N`.
+        lags: Autocovariances in the standard error; losses h steps ahead overlap and
+            need at least h - 1.
+
+    Returns:
+        The statistic and its p-value.
+
+    Raises:
+        ValueError: The losses are equal throughout, or not equally many.
+        ImportError: statsmodels is not installed.
+    """
+    try:
+        from statsmodels.api import OLS
+    except ImportError as error:
+        raise missing("The standard error needs", "statsmodels", "data") from error
+    if np.shape(ours) != np.shape(theirs) or np.array_equal(ours, theirs):
+        raise ValueError(
+            "ours and theirs must be different losses at the same origins: got "
+            f"shapes {np.shape(ours)} and {np.shape(theirs)}."
+        )
+    difference = np.asarray(ours) - np.asarray(theirs)
+    on_one = OLS(difference, np.ones(len(difference)))
+    found = on_one.fit(cov_type="HAC", cov_kwds={"maxlags": lags})
+    return DieboldMariano(float(found.tvalues[0]), float(found.pvalues[0]))
