@@ -1,0 +1,44 @@
+"""Configuration of the forecaster of time series."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from course_lib.checks import check_choice, check_past_patches
+from course_lib.config.transformer import TransformerConfig
+
+ADDED_POSITIONS = ("learned", "sinusoidal", "none")
+READINGS = ("all", "mean")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForecasterConfig(TransformerConfig):
+    """Forecaster of time series, all steps of a horizon at once.
+
+    Args:
+        past: Steps P that it sees.
+        horizon: Steps H that it forecasts.
+        patch_size: Steps in a token, which divide the past; 1 makes every step one.
+        n_series: Series C, seen and forecast together.
+        reading: Where the forecast is read: from "all" tokens side by side, each with
+            weights of its own, or from their "mean".
+        position: "learned", "sinusoidal" or "none".
+    """
+
+    past: int
+    horizon: int
+    patch_size: int = 1
+    n_series: int = 1
+    reading: str = "all"
+
+    _positions: ClassVar[tuple[str, ...]] = ADDED_POSITIONS
+
+    def __post_init__(self):
+        super().__post_init__()
+        self._check_sizes("horizon", "n_series")
+        check_choice("reading", self.reading, READINGS)
+        check_past_patches(self.past, self.patch_size)
+
+    @property
+    def n_patches(self) -> int:
+        """Tokens in a window."""
+        return self.past // self.patch_size
