@@ -159,9 +159,8 @@ def test_alibi_slopes_are_the_published_ones(wing):
 
 @given(st.integers(1, 13), st.integers(1, 5), st.integers(0, 5))
 def test_alibi_equals_the_oracle(wing, n_heads, t, more):
-    double = wing.array(np.ones(1)).dtype
     expected = oracle.alibi_bias(n_heads, t, t + more)
-    got = wing.lib.alibi_bias(n_heads, t, t + more, dtype=double)
+    got = wing.lib.alibi_bias(n_heads, t, t + more, like=wing.array(np.ones(1)))
     assert_close(wing.numpy(got), expected)
     single = wing.numpy(wing.lib.alibi_bias(n_heads, t, t + more))
     assert str(single.dtype) == "float32"

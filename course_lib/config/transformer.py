@@ -72,9 +72,8 @@ class TransformerConfig:
     def _check_sizes(self, *names: str) -> None:
         optional = {f.name for f in fields(self) if f.default is None}
         for name in names:
-            size: Any = getattr(self, name)
-            if size is not None or name not in optional:
-                check_size(name, size)
+            if getattr(self, name) is not None or name not in optional:
+                check_size(name, getattr(self, name))
 
     @property
     def d_head(self) -> int:

@@ -87,10 +87,10 @@ class BERT(nnx.Module):
         x = jnp.take(self.tokens.embedding[...], ids, axis=0)  # B T D
         x = x + jnp.take(self.token_types.embedding[...], types, axis=0)
         if self.positions is not None:
-            x = x + self.positions(length, dtype=x.dtype)
+            x = x + self.positions(length, like=x)
         bias = None
         if self.config.position == "alibi":
-            bias = alibi_bias(self.config.n_heads, length, dtype=x.dtype)
+            bias = alibi_bias(self.config.n_heads, length, like=x)
         x = self.dropout(self.embedding_norm(x))
         for block in self.blocks:
             x = block(x, mask=mask, score_bias=bias)

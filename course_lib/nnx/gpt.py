@@ -84,12 +84,12 @@ class GPT(nnx.Module):
         table = self.tokens.embedding[...]
         x = jnp.take(table, ids, axis=0)  # B T D
         if self.positions is not None:
-            x = x + self.positions(length, offset, dtype=x.dtype)
+            x = x + self.positions(length, offset, like=x)
         bias = None
         if self.config.position == "alibi":
             n_keys = length if cache is None else cache.max_len
             bias = alibi_bias(
-                self.config.n_heads, length, n_keys, offset=offset, dtype=x.dtype
+                self.config.n_heads, length, n_keys, offset=offset, like=x
             )
         x = self.dropout(x)
         for i, block in enumerate(self.blocks):

@@ -242,13 +242,11 @@ class Seq2Seq(nnx.Module):
         if self.config.scale_embeddings:
             x = x * math.sqrt(self.config.d_model)
         if positions is not None:
-            x = x + positions(ids.shape[1], offset, dtype=x.dtype)
+            x = x + positions(ids.shape[1], offset, like=x)
         return self.dropout(x)
 
     def _bias(self, n_queries: int, n_keys: int, offset: int | Array, x: Array):
         """What is added to the scores of self-attention, if anything is."""
         if self.config.position != "alibi":
             return None
-        return alibi_bias(
-            self.config.n_heads, n_queries, n_keys, offset=offset, dtype=x.dtype
-        )
+        return alibi_bias(self.config.n_heads, n_queries, n_keys, offset=offset, like=x)

@@ -81,10 +81,10 @@ class BERT(nn.Module):
         types = torch.zeros_like(ids) if token_types is None else token_types
         x = self.tokens(ids) + self.token_types(types)  # B T D
         if self.positions is not None:
-            x = x + self.positions(length, dtype=x.dtype).to(x.device)
+            x = x + self.positions(length, like=x)
         bias = None
         if self.config.position == "alibi":
-            bias = alibi_bias(self.config.n_heads, length, dtype=x.dtype).to(x.device)
+            bias = alibi_bias(self.config.n_heads, length, like=x)
         x = self.dropout(self.embedding_norm(x))
         for block in self.blocks:
             x = block(x, mask=mask, score_bias=bias)

@@ -66,7 +66,7 @@ class Forecaster(nn.Module):
         check_past(past.shape, config.past, config.n_series)
         x = self.patches(past.reshape(len(past), config.n_patches, -1))  # B P/p D
         if self.positions is not None:
-            x = x + self.positions(config.n_patches, dtype=x.dtype).to(x.device)
+            x = x + self.positions(config.n_patches, like=x)
         x = self.dropout(x)
         for block in self.blocks:
             x = block(x)

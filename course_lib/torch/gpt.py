@@ -78,12 +78,10 @@ class GPT(nn.Module):
         offset, length = 0 if cache is None else cache.length, ids.shape[1]
         x = self.tokens(ids)  # B T D
         if self.positions is not None:
-            x = x + self.positions(length, offset, dtype=x.dtype).to(x.device)
+            x = x + self.positions(length, offset, like=x)
         bias = None
         if self.config.position == "alibi":
-            bias = alibi_bias(
-                self.config.n_heads, length, offset + length, dtype=x.dtype
-            ).to(x.device)
+            bias = alibi_bias(self.config.n_heads, length, offset + length, like=x)
         x = self.dropout(x)
         for i, block in enumerate(self.blocks):
             layer_cache = None if cache is None else cache[i]

@@ -227,13 +227,11 @@ class Seq2Seq(nn.Module):
         if self.config.scale_embeddings:
             x = x * math.sqrt(self.config.d_model)
         if positions is not None:
-            x = x + positions(ids.shape[1], offset, dtype=x.dtype).to(x.device)
+            x = x + positions(ids.shape[1], offset, like=x)
         return self.dropout(x)
 
     def _bias(self, n_queries: int, n_keys: int, offset: int, x: Tensor):
         """What is added to the scores of self-attention, if anything is."""
         if self.config.position != "alibi":
             return None
-        return alibi_bias(
-            self.config.n_heads, n_queries, n_keys, offset=offset, dtype=x.dtype
-        ).to(x.device)
+        return alibi_bias(self.config.n_heads, n_queries, n_keys, offset=offset, like=x)

@@ -1,0 +1,76 @@
+r"""Learned positions: one vector for each place, added to the tokens (Flax NNX).
+
+    x_t <- x_t + W_P[t]                                                  (eq. 1)
+    x_ij <- x_ij + [W_R[i]; W_C[j]]                                      (eq. 2)
+
+Eq. 1: Gehring et al. 2017, section 3.1, arXiv:1705.03122. Eq. 2, for the cells of a
+grid: Dosovitskiy et al. 2021, appendix D.4, arXiv:2010.11929. Tables start normal with
+standard deviation 0.02 (Radford et al. 2019, GPT-2's code).
+"""
+
+import jax
+import jax.numpy as jnp
+from flax import nnx
+from jax import Array
+from jaxtyping import Float, Int
+
+from course_lib.checks import check_even, check_positions, check_size
+
+_START = nnx.initializers.normal(0.02)  # made once: see linear.py
+
+
+class Learned(nnx.Module):
+    """Learned positions: one vector for each place in a sequence.
+
+    Args:
+        max_len: Rows of the table: the longest sequence.
+        d_model: D.
+        rngs: Source of the random start.
+    """
+
+    def __init__(self, max_len: int, d_model: int, *, rngs: nnx.Rngs):
+        check_size("max_len", max_len)
+        check_size("d_model", d_model)
+        self.table = nnx.Embed(max_len, d_model, embedding_init=_START, rngs=rngs)
+
+    def __call__(
+        self,
+        n_positions: int,
+        offset: int | Int[Array, ""] = 0,
+        *,
+        like: Float[Array, "..."] | None = None,
+    ) -> Float[Array, "T D"]:
+        """Rows of `n_positions` positions from `offset` on, in `like`'s dtype."""
+        check_positions(n_positions, offset, self.table.num_embeddings)
+        table = self.table.embedding[...]
+        rows = jax.lax.dynamic_slice_in_dim(table, offset, n_positions)
+        return rows if like is None else rows.astype(like.dtype)
+
+
+class Learned2D(nnx.Module):
+    """Learned positions in a grid: a row's vector and a column's, side by side.
+
+    Args:
+        height: Rows of the grid.
+        width: Columns of the grid.
+        d_model: D, even: half of the features say the row, half the column.
+        rngs: Source of the random start.
+    """
+
+    def __init__(self, height: int, width: int, d_model: int, *, rngs: nnx.Rngs):
+        check_size("height", height)
+        check_size("width", width)
+        check_even("d_model", d_model)
+        half = d_model // 2
+        self.rows = nnx.Embed(height, half, embedding_init=_START, rngs=rngs)
+        self.columns = nnx.Embed(width, half, embedding_init=_START, rngs=rngs)
+
+    def __call__(self) -> Float[Array, "P D"]:
+        """One vector for each cell of the grid, row by row."""
+        rows, columns = self.rows.embedding[...], self.columns.embedding[...]
+        shape = len(rows), len(columns), rows.shape[-1]
+        cells = (
+            jnp.broadcast_to(rows[:, None], shape),
+            jnp.broadcast_to(columns[None], shape),
+        )
+        return jnp.concatenate(cells, axis=-1).reshape(-1, 2 * shape[-1])  # P D

@@ -1,0 +1,57 @@
+r"""Relative positions: a learned number for each step from query to key (Flax NNX).
+
+    bias[h, i, j] = W[clip(j - i, -K, K) + K, h]                         (eq. 1)
+
+Steps, clipped at K: Shaw et al. 2018, section 3.2, arXiv:1803.02155. As a bias of the
+scores: Raffel et al. 2020, section 2.1, arXiv:1910.10683, which puts far steps into
+bins where this clips them.
+"""
+
+import jax.numpy as jnp
+from flax import nnx
+from jax import Array
+from jaxtyping import Float, Int
+
+from course_lib.checks import check_size, check_span
+
+
+class RelativeBias(nnx.Module):
+    """Relative position bias: a learned number for each head and each step.
+
+    It starts at 0: no step is preferred.
+
+    Args:
+        n_heads: H.
+        max_distance: K, the farthest step with a number of its own; farther ones share
+            it.
+        rngs: Not used: the start is not random. Every piece has it.
+    """
+
+    def __init__(
+        self, n_heads: int, max_distance: int, *, rngs: nnx.Rngs | None = None
+    ):
+        check_size("n_heads", n_heads)
+        check_size("max_distance", max_distance)
+        self.max_distance = max_distance
+        self.table = nnx.Embed(
+            2 * max_distance + 1,
+            n_heads,
+            embedding_init=nnx.initializers.zeros,
+            rngs=nnx.Rngs(0) if rngs is None else rngs,
+        )
+
+    def __call__(
+        self,
+        n_queries: int,
+        n_keys: int | None = None,
+        *,
+        offset: int | Int[Array, ""] | None = None,
+    ) -> Float[Array, "H T S"]:
+        """Numbers to add to the scores; arguments as in `alibi_bias`."""
+        n_keys = n_queries if n_keys is None else n_keys
+        check_span(n_queries, n_keys, offset)
+        first = n_keys - n_queries if offset is None else offset
+        queries = first + jnp.arange(n_queries)
+        step = jnp.arange(n_keys) - queries[:, None]  # T S
+        step = step.clip(-self.max_distance, self.max_distance)
+        return self.table(step + self.max_distance).transpose(2, 0, 1)  # H T S

@@ -1,0 +1,61 @@
+r"""Rotary positions (RoPE): queries and keys turned by their place (Flax NNX).
+
+    RoPE(x_t)_(i, i+Dh/2) = R(t / b^(2i/Dh)) (x_i, x_(i+Dh/2))           (eq. 1)
+
+with R(a) the rotation by an angle a: Su et al. 2021, section 3.2, arXiv:2104.09864.
+Which features make a pair is a convention; this is Hugging Face's for LLaMA ("rotate
+half": i with i + Dh/2), where the paper pairs neighbors.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jaxtyping import Float, Int
+
+from course_lib.checks import check_even, check_positive, check_rotary
+
+
+@dataclass(frozen=True)
+class Rotary:
+    """Rotary position embedding (RoPE): turn queries and keys by their positions.
+
+    Nothing is learned. The dot product of a turned query and a turned key depends on
+    the distance between them, and not on where they stand.
+
+    Args:
+        d_head: Width of a head, even.
+        base: The slowest pair turns nearly `base` times as slowly as the fastest, which
+            turns by one radian a position.
+    """
+
+    d_head: int
+    base: float = 10000.0
+
+    def __post_init__(self):
+        check_even("d_head", self.d_head)
+        check_positive("base", self.base)
+
+    def __call__(
+        self, x: Float[Array, "*B T Dh"], offset: int | Int[Array, ""] = 0
+    ) -> Float[Array, "*B T Dh"]:
+        """Turn queries or keys, the first of which stands at `offset`."""
+        check_rotary(x.shape, self.d_head)
+        # Angles of large positions need at least 32 bits, whatever the queries have.
+        speeds = _speeds(self, jnp.promote_types(x.dtype, jnp.float32))
+        angles = (offset + jnp.arange(x.shape[-2]))[:, None] * speeds  # T Dh/2
+        cos, sin = jnp.cos(angles).astype(x.dtype), jnp.sin(angles).astype(x.dtype)
+        first, second = jnp.split(x, 2, axis=-1)
+        turned = first * cos - second * sin, second * cos + first * sin
+        return jnp.concatenate(turned, axis=-1)
+
+
+@lru_cache(maxsize=8)
+def _speeds(rotary: Rotary, dtype: Any) -> Array:
+    exponents = np.arange(0, rotary.d_head, 2, dtype=np.float64) / rotary.d_head
+    with jax.ensure_compile_time_eval():  # a constant also of compiled programs
+        return jnp.asarray(rotary.base**-exponents, dtype=dtype)

@@ -1,0 +1,99 @@
+r"""Sinusoidal positions: waves of many lengths, added to the tokens (Flax NNX).
+
+    PE[t, 2i] = sin(t / b^(2i/D)),   PE[t, 2i+1] = cos(t / b^(2i/D))     (eq. 1)
+
+Vaswani et al. 2017, section 3.5, arXiv:1706.03762.
+"""
+
+from functools import lru_cache
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from flax import nnx
+from jax import Array
+from jaxtyping import Float, Int
+
+from course_lib.checks import (
+    check_even,
+    check_positions,
+    check_positive,
+    check_size,
+)
+
+
+def sinusoidal(
+    n_positions: int,
+    d_model: int,
+    *,
+    base: float = 10000.0,
+    interleaved: bool = True,
+    dtype: Any = None,
+) -> Float[Array, "T D"]:
+    """Sinusoidal position encoding: sines and cosines of many wavelengths.
+
+    Args:
+        n_positions: T, counted from 0.
+        d_model: D, even.
+        base: The longest wave is nearly `base` times the shortest, of 2 pi positions.
+        interleaved: Sine and cosine in turns, as in the paper; False puts all sines
+            before all cosines, as Hugging Face's Marian does.
+        dtype: Of the result; None means 32 bits. The numbers are computed in 64.
+
+    Returns:
+        One row a position. The row of t + k is the row of t with each pair turned by an
+        angle that depends on k alone.
+    """
+    check_size("n_positions", n_positions)
+    check_even("d_model", d_model)
+    check_positive("base", base)
+    # A constant, so NumPy makes it: JAX has 64 bits only where they are switched on.
+    exponents = np.arange(0, d_model, 2, dtype=np.float64) / d_model
+    angles = np.arange(n_positions)[:, None] / base**exponents  # T D/2
+    waves = np.sin(angles), np.cos(angles)
+    table = np.stack(waves, -1 if interleaved else -2).reshape(n_positions, d_model)
+    return jnp.asarray(table, dtype=jnp.float32 if dtype is None else dtype)
+
+
+class Sinusoidal(nnx.Module):
+    """Sinusoidal positions as a module, called like `Learned`.
+
+    Args:
+        max_len: Length of the longest sequence.
+        d_model: D, even.
+        interleaved: As in `sinusoidal`.
+        rngs: Not used: nothing here is random. Every piece has it.
+    """
+
+    def __init__(
+        self,
+        max_len: int,
+        d_model: int,
+        *,
+        interleaved: bool = True,
+        rngs: nnx.Rngs | None = None,
+    ):
+        check_size("max_len", max_len)
+        check_even("d_model", d_model)
+        self.max_len, self.d_model = max_len, d_model
+        self.interleaved = interleaved
+
+    def __call__(
+        self,
+        n_positions: int,
+        offset: int | Int[Array, ""] = 0,
+        *,
+        like: Float[Array, "..."] | None = None,
+    ) -> Float[Array, "T D"]:
+        """Rows of `n_positions` positions from `offset` on, in `like`'s dtype."""
+        check_positions(n_positions, offset, self.max_len)
+        dtype = jnp.dtype(jnp.float32 if like is None else like.dtype)
+        table = _table(self.max_len, self.d_model, self.interleaved, dtype)
+        return jax.lax.dynamic_slice_in_dim(table, offset, n_positions)
+
+
+@lru_cache(maxsize=8)
+def _table(max_len: int, d_model: int, interleaved: bool, dtype: Any) -> Array:
+    with jax.ensure_compile_time_eval():  # a constant also of compiled programs
+        return sinusoidal(max_len, d_model, interleaved=interleaved, dtype=dtype)

@@ -1,0 +1,51 @@
+r"""Relative positions: a learned number for each step from query to key (PyTorch).
+
+    bias[h, i, j] = W[clip(j - i, -K, K) + K, h]                         (eq. 1)
+
+Steps, clipped at K: Shaw et al. 2018, section 3.2, arXiv:1803.02155. As a bias of the
+scores: Raffel et al. 2020, section 2.1, arXiv:1910.10683, which puts far steps into
+bins where this clips them.
+"""
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from course_lib.checks import check_size, check_span
+
+
+class RelativeBias(nn.Module):
+    """Relative position bias: a learned number for each head and each step.
+
+    It starts at 0: no step is preferred.
+
+    Args:
+        n_heads: H.
+        max_distance: K, the farthest step with a number of its own; farther ones share
+            it.
+    """
+
+    def __init__(self, n_heads: int, max_distance: int):
+        super().__init__()
+        check_size("n_heads", n_heads)
+        check_size("max_distance", max_distance)
+        self.max_distance = max_distance
+        self.table = nn.Embedding(2 * max_distance + 1, n_heads)
+        nn.init.zeros_(self.table.weight)
+
+    def forward(
+        self,
+        n_queries: int,
+        n_keys: int | None = None,
+        *,
+        offset: int | Int[Tensor, ""] | None = None,
+    ) -> Float[Tensor, "H T S"]:
+        """Numbers to add to the scores; arguments as in `alibi_bias`."""
+        n_keys = n_queries if n_keys is None else n_keys
+        check_span(n_queries, n_keys, offset)
+        first = n_keys - n_queries if offset is None else offset
+        device = self.table.weight.device
+        queries = first + torch.arange(n_queries, device=device)
+        step = torch.arange(n_keys, device=device) - queries[:, None]  # T S
+        step = step.clamp(-self.max_distance, self.max_distance)
+        return self.table(step + self.max_distance).permute(2, 0, 1)  # H T S

@@ -1,0 +1,67 @@
+r"""Rotary positions (RoPE): queries and keys turned by their place (PyTorch).
+
+    RoPE(x_t)_(i, i+Dh/2) = R(t / b^(2i/Dh)) (x_i, x_(i+Dh/2))           (eq. 1)
+
+with R(a) the rotation by an angle a: Su et al. 2021, section 3.2, arXiv:2104.09864.
+Which features make a pair is a convention; this is Hugging Face's for LLaMA ("rotate
+half": i with i + Dh/2), where the paper pairs neighbors.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from course_lib.checks import check_even, check_positive, check_rotary
+
+
+@dataclass(frozen=True)
+class Rotary:
+    """Rotary position embedding (RoPE): turn queries and keys by their positions.
+
+    Nothing is learned. The dot product of a turned query and a turned key depends on
+    the distance between them, and not on where they stand.
+
+    Args:
+        d_head: Width of a head, even.
+        base: The slowest pair turns nearly `base` times as slowly as the fastest, which
+            turns by one radian a position.
+    """
+
+    d_head: int
+    base: float = 10000.0
+
+    def __post_init__(self):
+        check_even("d_head", self.d_head)
+        check_positive("base", self.base)
+
+    def __call__(
+        self, x: Float[Tensor, "*B T Dh"], offset: int | Int[Tensor, ""] = 0
+    ) -> Float[Tensor, "*B T Dh"]:
+        """Turn queries or keys, the first of which stands at `offset`."""
+        check_rotary(x.shape, self.d_head)
+        cos, sin = _turns(self, int(offset), x.shape[-2], x.dtype, x.device)
+        first, second = x.chunk(2, dim=-1)
+        turned = first * cos - second * sin, second * cos + first * sin
+        return torch.cat(turned, dim=-1)
+
+
+@lru_cache(maxsize=8)  # the same for queries and keys, in every layer
+@torch.inference_mode(False)
+def _turns(
+    rotary: Rotary, offset: int, n: int, dtype: torch.dtype, device: torch.device
+) -> tuple[Tensor, Tensor]:
+    """Cosines and sines of eq. 1's angles, `T Dh/2`."""
+    # Angles of large positions need at least 32 bits, whatever the queries have.
+    speeds = _speeds(rotary, torch.promote_types(dtype, torch.float32), device)
+    angles = torch.arange(offset, offset + n, device=device)[:, None] * speeds
+    return angles.cos().to(dtype), angles.sin().to(dtype)
+
+
+@lru_cache(maxsize=8)
+@torch.inference_mode(False)
+def _speeds(rotary: Rotary, dtype: torch.dtype, device: torch.device) -> Tensor:
+    exponents = torch.arange(0, rotary.d_head, 2, dtype=torch.float64) / rotary.d_head
+    return (rotary.base**-exponents).to(dtype).to(device)

@@ -1,0 +1,95 @@
+r"""Sinusoidal positions: waves of many lengths, added to the tokens (PyTorch).
+
+    PE[t, 2i] = sin(t / b^(2i/D)),   PE[t, 2i+1] = cos(t / b^(2i/D))     (eq. 1)
+
+Vaswani et al. 2017, section 3.5, arXiv:1706.03762.
+"""
+
+from functools import lru_cache
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from course_lib.checks import (
+    check_even,
+    check_positions,
+    check_positive,
+    check_size,
+)
+
+
+def sinusoidal(
+    n_positions: int,
+    d_model: int,
+    *,
+    base: float = 10000.0,
+    interleaved: bool = True,
+    dtype: Any = None,
+) -> Float[Tensor, "T D"]:
+    """Sinusoidal position encoding: sines and cosines of many wavelengths.
+
+    Args:
+        n_positions: T, counted from 0.
+        d_model: D, even.
+        base: The longest wave is nearly `base` times the shortest, of 2 pi positions.
+        interleaved: Sine and cosine in turns, as in the paper; False puts all sines
+            before all cosines, as Hugging Face's Marian does.
+        dtype: Of the result; None means 32 bits. The numbers are computed in 64.
+
+    Returns:
+        One row a position. The row of t + k is the row of t with each pair turned by an
+        angle that depends on k alone.
+    """
+    check_size("n_positions", n_positions)
+    check_even("d_model", d_model)
+    check_positive("base", base)
+    exponents = torch.arange(0, d_model, 2, dtype=torch.float64) / d_model
+    angles = torch.arange(n_positions)[:, None] / base**exponents  # T D/2
+    waves = angles.sin(), angles.cos()
+    table = torch.stack(waves, -1 if interleaved else -2).flatten(-2)
+    return table.to(torch.float32 if dtype is None else dtype)
+
+
+class Sinusoidal(nn.Module):
+    """Sinusoidal positions as a module, called like `Learned`.
+
+    Args:
+        max_len: Length of the longest sequence.
+        d_model: D, even.
+        interleaved: As in `sinusoidal`.
+    """
+
+    def __init__(self, max_len: int, d_model: int, *, interleaved: bool = True):
+        super().__init__()
+        check_size("max_len", max_len)
+        check_even("d_model", d_model)
+        self.max_len, self.d_model = max_len, d_model
+        self.interleaved = interleaved
+
+    def forward(
+        self,
+        n_positions: int,
+        offset: int | Int[Tensor, ""] = 0,
+        *,
+        like: Float[Tensor, "..."] | None = None,
+    ) -> Float[Tensor, "T D"]:
+        """Rows of `n_positions` positions from `offset` on, in `like`'s dtype."""
+        check_positions(n_positions, offset, self.max_len)
+        like = torch.empty(0) if like is None else like
+        sizes = self.max_len, self.d_model, self.interleaved
+        return _table(*sizes, like.dtype, like.device)[offset : offset + n_positions]
+
+
+@lru_cache(maxsize=8)
+@torch.inference_mode(False)  # else a table made while generating could not train
+def _table(
+    max_len: int,
+    d_model: int,
+    interleaved: bool,
+    dtype: torch.dtype,
+    device: torch.device,
+) -> Tensor:
+    table = sinusoidal(max_len, d_model, interleaved=interleaved, dtype=dtype)
+    return table.to(device)
