@@ -18,11 +18,13 @@ from course_lib.baselines.forecasts import (
     random_walk,
     vector_autoregression,
 )
+from course_lib.baselines.ngram import NGram
 
 __all__ = [
     "Backtest",
     "ConditionalLogit",
     "DieboldMariano",
+    "NGram",
     "autoregression",
     "backtest",
     "conditional_logit",
