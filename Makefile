@@ -84,6 +84,7 @@ pairs: $(INSTALLED) ## Each chapter's text and notebook agree (part of test)
 outputs: $(INSTALLED) ## Run the notebooks, compare with what is stored (part of test)
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile book \
 		--nbval --nbval-current-env --nbval-cell-timeout 300
+	$(BIN)/python book/_ext/pages.py
 
 # --all: nothing is left of what an earlier build made.
 site: $(INSTALLED) ## Build the book from nothing and test the pages (part of test)

@@ -6,8 +6,11 @@ its place, which forgives rounding and nothing else, and kernels start in the
 environment that the stored outputs came from.
 """
 
+import json
 import os
 import sys
+from collections import defaultdict
+from itertools import chain
 from pathlib import Path
 from unittest import mock
 
@@ -16,6 +19,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 from kernel_environment import kernel_environment
+from pages import ROOT, SECONDS, read_seconds
 from tolerance import outputs_differ, read_tolerance
 
 # Beside the chapters lie programs and pictures: no tests.
@@ -55,3 +59,16 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if type(item).__name__ == "IPyNbCell":
             item.add_marker(pytest.mark.filterwarnings("default"))
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Write down how long each page ran, for the table of `_ext/pages.py`."""
+    ran = defaultdict(float)
+    for report in chain.from_iterable(terminalreporter.stats.values()):
+        path = Path(getattr(report, "nodeid", "").partition("::")[0])
+        if path.suffix == ".ipynb" and (ROOT / path).exists():
+            ran[path.stem] += getattr(report, "duration", 0.0)
+    if ran:
+        file = ROOT / SECONDS
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(json.dumps({**read_seconds(ROOT), **ran}, indent=1))

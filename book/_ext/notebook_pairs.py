@@ -6,8 +6,9 @@ changes from run to run. That makes "do they still match?" a comparison of strin
 (Jupytext can pair files too, but it goes by modification times, and has thrown edits
 away; here it only reads the text.)
 
-It also writes the one cell that authors do not: the first, which installs the package
-in Colab. Its address comes from `_config.yml`, so that a fork edits one line.
+It also writes what authors do not: the first cell, which installs the package in Colab
+(its address comes from `_config.yml`, so that a fork edits one line), and the number of
+minutes under the title.
 """
 
 import hashlib
@@ -20,12 +21,12 @@ import jupytext
 import nbformat
 import yaml
 from nbformat import NotebookNode
+from page_measures import SETUP_TAG, end_of_head, measure, write_minutes
 
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
-SETUP_TAG = "colab-setup"
 SETUP_CELL = """\
 ```{{code-cell}} ipython3
 :tags: [remove-cell, {tag}]
@@ -36,9 +37,10 @@ if "google.colab" in sys.modules:
     %pip install -q "course_lib[torch,nnx,data] @ git+{url}"
 ```
 """
-CODE_CELL = re.compile(r"^```\{code-cell\}.*?^```[ \t]*$\n?", re.MULTILINE | re.DOTALL)
+CODE_CELL = re.compile(
+    r"\n?^```\{code-cell\}.*?^```[ \t]*$\n?", re.MULTILINE | re.DOTALL
+)
 HEADER = re.compile(r"\A---\n(.*?)^---\n", re.MULTILINE | re.DOTALL)
-TITLE = re.compile(r"^# .*\n", re.MULTILINE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,18 +85,21 @@ def with_setup_cell(text: str, url: str) -> str:
         url: The repository's address.
 
     Returns:
-        The same text, where the tagged cell has been rewritten, or, if there is none,
-        put after the title.
+        The same text, where that cell stands after the title and the line under it.
     """
     cell = SETUP_CELL.format(tag=SETUP_TAG, url=url)
     for match in CODE_CELL.finditer(text):
-        if SETUP_TAG in match[0].partition("\n\n")[0]:
-            return text[: match.start()] + cell + text[match.end() :]
+        if SETUP_TAG in match[0].strip().partition("\n\n")[0]:
+            text = text[: match.start()] + text[match.end() :]
+            break
     header = HEADER.match(text)
-    title = TITLE.search(text, header.end() if header else 0)
-    if title is None:
-        raise ValueError("a chapter needs a title: a line that starts with '# '.")
-    return f"{text[: title.end()]}\n{cell}{text[title.end() :]}"
+    end = end_of_head(text, header.end() if header else 0)
+    return f"{text[:end]}\n{cell}{text[end:]}"
+
+
+def with_minutes(text: str) -> str:
+    """Return a chapter's text with the time that it takes under its title."""
+    return write_minutes(text, measure(read_cells(text).cells).minutes)
 
 
 def read_cells(text: str) -> NotebookNode:
@@ -156,7 +161,8 @@ class Pair:
 
     Attributes:
         text_path: The `.md`.
-        text: What the `.md` must hold (as it does, but for the cell for Colab).
+        text: What the `.md` must hold (as it does, but for the cell for Colab and the
+            minutes under the title).
         refreshed: The notebook's bytes with the stored outputs, or None if the code
             must be executed first.
         problem: What is wrong, in words, or None.
@@ -184,9 +190,14 @@ def read_pair(text_path: Path, url: str) -> Pair:
         The pair, with the first problem found.
     """
     on_disk = text_path.read_text("utf-8")
-    text = with_setup_cell(on_disk, url)
+    with_cell = with_setup_cell(on_disk, url)
+    text = with_minutes(with_cell)
     wanted = read_cells(text)
-    problem = None if text == on_disk else "the cell for Colab is missing or outdated"
+    problem = None
+    if with_cell != on_disk:
+        problem = "the cell for Colab is missing or outdated"
+    elif text != on_disk:
+        problem = "the minutes under the title are outdated"
     refreshed = None
     path = text_path.with_suffix(".ipynb")
     if not path.exists():

@@ -2,7 +2,7 @@
 
 sphinxext-opengraph takes the first words of a page, whatever they are: names of tabs,
 TeX. This extension hands it the first sentences of the first paragraph instead, up to
-the first formula.
+the first formula. The line of minutes under the title is none of them.
 """
 
 import html
@@ -10,6 +10,7 @@ import re
 from typing import Any
 
 from docutils import nodes
+from page_measures import MINUTES
 from sphinx.application import Sphinx
 
 LIMIT = 200
@@ -39,6 +40,8 @@ def describe(document: nodes.document) -> str | None:
     """
     for paragraph in document.findall(nodes.paragraph):
         if not isinstance(paragraph.parent, nodes.section):
+            continue
+        if MINUTES.match(paragraph.astext()):
             continue
         text = ""
         for child in paragraph.children:

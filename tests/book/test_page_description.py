@@ -23,6 +23,7 @@ def write_only(book, words):
         ("One sentence. And *another* one.", "One sentence. And another one."),
         ("Plain at first. Then $x^2$ follows.", "Plain at first."),
         ("$x^2$ comes first.\n\nThe next is plain.", "The next is plain."),
+        ("*5 minutes · for: all that follows*\n\nAnd words.", "And words."),
         ("> A quotation.\n\nAnd words.", "And words."),
         ("Says \"yes\" & 'no'.", "Says “yes” &amp; ‘no’."),
     ],

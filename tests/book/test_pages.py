@@ -1,0 +1,271 @@
+"""A page is one sitting: what each asks of a reader, and the limits."""
+
+import re
+import tomllib
+
+import notebooks
+import page_measures
+import pages
+import pytest
+import yaml
+from small_books import HEADER, ROOT, cell
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+# Pages that are not rewritten yet: neither these limits nor ruff's rules hold for them.
+WAITING = {
+    name.removesuffix(".ipynb")
+    for name in PROJECT["tool"]["ruff"]["extend-exclude"]
+    if name.endswith(".ipynb")
+}
+PATHS = {
+    path.relative_to(ROOT).with_suffix("").as_posix(): path
+    for path in notebooks.find_chapters(ROOT / "book", [])
+}
+
+
+def contents() -> list[tuple[str, bool]]:
+    """The pages in the order of the contents, and whether each stands under another."""
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))
+    return [
+        (entry["file"], under)
+        for part in toc["parts"]
+        for chapter in part["chapters"]
+        for entry, under in [
+            (chapter, False),
+            *((section, True) for section in chapter.get("sections", [])),
+        ]
+    ]
+
+
+@pytest.mark.parametrize("name", sorted(PATHS.keys() - WAITING))
+def test_a_page_keeps_to_its_limits(name):
+    assert pages.find_faults(PATHS[name].read_text("utf-8")) == []
+
+
+@pytest.mark.parametrize("name", sorted(WAITING))
+def test_a_page_waits_only_as_long_as_it_must(name):
+    assert name in PATHS, f"take {name} from the list in pyproject.toml: it is gone"
+    assert pages.find_faults(PATHS[name].read_text("utf-8")), (
+        f"{name} is within its limits: take it from the list in pyproject.toml"
+    )
+
+
+def test_the_table_has_every_page(capsys):
+    assert pages.main([]) == 0
+    table = capsys.readouterr().out
+    print(table)
+    slugs = [line.split()[0].rstrip("*") for line in table.splitlines()[1:]]
+    assert sorted(slugs) == sorted(path.stem for path in PATHS.values())
+
+
+def test_a_page_builds_on_earlier_ones_and_no_road_on_an_optional_page():
+    order = [(ROOT / f"{name}.md").resolve() for name, _ in contents()]
+    optional = {path for path in order if pages.is_optional(path.read_text("utf-8"))}
+    for name, path in PATHS.items():
+        for needed in pages.builds_on(path):
+            assert needed in order, f"{name} builds on {needed}, which is no page"
+            if path not in optional:
+                assert needed not in optional, f"{name} builds on {needed.stem}"
+                assert order.index(needed) < order.index(path), name
+
+
+def test_optional_pages_stand_under_a_chapter_and_the_others_do_not():
+    for name, under in contents():
+        if name in PATHS and name not in WAITING:
+            text = PATHS[name].read_text("utf-8")
+            assert pages.is_optional(text) == under, name
+
+
+# From here on: does the measure measure?
+
+SIGN = "*7 minutes · builds on [One](one.md) and\n[](two.md) · for: the next page*"
+EXERCISE = """
+```{{exercise-start}} {title}
+:label: ex-page-{label}
+```
+
+Words that do not count, and a call: {call}.
+
+```{{exercise-end}}
+```
+
+```{{solution-start}} ex-page-{label}
+:class: dropdown
+```
+
+Nor do these count.
+{code}
+```{{solution-end}}
+```
+"""
+FIGURE = "\n```{figure} ../figures/x.svg\n:alt: What it shows.\n\nIts caption.\n```\n"
+
+
+def exercise(title, label="a", call="`f(x)`"):
+    code = cell("print('in a solution')")
+    return EXERCISE.format(title=title, label=label, call=call, code=code)
+
+
+def write(*parts, sign=SIGN):
+    text = HEADER.replace("Some words.\n", f"{sign}\n")
+    return text + "".join(parts)
+
+
+def measured(*parts, sign=SIGN):
+    return pages.measure_text(write(*parts, sign=sign))
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("Three plain words.", 3),
+        ("With $x = y + z$ and `a + b` inside.", 5),
+        ("See [the other page](other.md), {ref}`sec-x` and [](y.md).", 7),
+        ("Before\n\n$$\na = b\n$$ (eq-page-a)\n\nafter.", 2),
+        ("## A heading\n\nTwo words.", 2),
+        ("(sec-page-a)=\n| a | b |\n% a comment\n<!-- another -->\nOne.", 1),
+        (":::{note}\nIn a note.\n:::", 3),
+        ("```text\nnot counted\n```\nOne.", 1),
+        ("````{tip}\n```text\nnot counted\n```\nTwo words.\n````", 2),
+        (FIGURE + "One.", 1),
+        ("```{list-table}\n:name: tab-x\n\n* - a\n  - b\n```\nOne.", 1),
+        (
+            "::::{framework}\n:::{torch}\nTwo words.\n:::\n"
+            ":::{nnx}\nNot these three.\n:::\n::::\nOne.",
+            3,
+        ),
+        (exercise("By hand: a title · easy · 5 minutes") + "\nTwo words.", 2),
+    ],
+)
+def test_words_are_those_of_the_prose(text, count):
+    assert measured(f"\n{text}\n").words == count
+
+
+def test_lines_are_counted_in_the_longer_tab_and_in_two_kinds():
+    page = measured(
+        cell("a = 1\n\nb = 2  # a comment"),
+        cell("import torch", "torch"),
+        cell("import jax\nimport flax\nimport optax", "nnx"),
+        cell("plot()\nshow()", "hide-input"),
+        cell("table()", "remove-input", "torch"),
+        cell("import sys", "remove-cell", "colab-setup"),
+        "\n```python\nx = 1\ny = 2\n```\n",
+        "\n```{code-block} python\nz = 1\n```\n",
+        "\n```text\nno code\n```\n",
+        exercise("By hand"),
+    )
+    assert page.visible == 2 + 3 + 2 + 1
+    assert page.folded == 2 + 1
+    assert page.longest == 3
+
+
+def test_minutes_come_from_words_and_lines():
+    page = measured("\n" + "word " * 600 + "\n", cell("x = 1\n" * 30))
+    assert page.minutes == 4 + 2
+
+
+def test_pictures_are_counted_and_the_first_one_s_place():
+    header = "---\ntags: [hide-input]\nmystnb:\n  figure: {name: fig-x}\n---\n"
+    drawn = cell(f"{header}plot()")
+    page = measured("\nOne two three.\n", drawn, "\nFour.\n", FIGURE, exercise("x"))
+    assert (page.figures, page.words_before_figure) == (2, 3)
+    assert measured("\nWords.\n").words_before_figure is None
+
+
+def test_exercises_are_read_with_their_effort_and_their_mark():
+    page = measured(
+        exercise("By hand: odds · easy · 5 minutes", "a"),
+        exercise("In code · hard · 20 minutes", "b", '`check(f, "x")`'),
+        exercise("Without effort", "c", "`checked`"),
+    )
+    assert [(e.difficulty, e.minutes, e.is_checked) for e in page.exercises] == [
+        ("easy", 5, False),
+        ("hard", 20, True),
+        (None, None, False),
+    ]
+
+
+GOOD = (
+    FIGURE,
+    exercise("By hand: odds · easy · 5 minutes", "a"),
+    exercise("In code · medium · 10 minutes", "b", '`check(f, "x")`'),
+    exercise("Change the experiment · hard · 20 minutes", "c"),
+    exercise("Why · medium · 10 minutes", "d"),
+)
+LONG = "word " * 2501
+
+
+@pytest.mark.parametrize(
+    ("parts", "sign", "fault"),
+    [
+        ((*GOOD, f"\n{LONG}\n"), SIGN, "2501 words of prose, and 2500 are the most"),
+        ((*GOOD, cell("x = 1\n" * 31)), SIGN, "31 lines in a visible cell"),
+        ((*GOOD, *[cell("x = 1\n" * 30)] * 7), SIGN, "210 visible lines of code"),
+        ((*GOOD, cell("x = 1\n" * 121, "hide-input")), SIGN, "121 folded lines"),
+        (GOOD, "Words.", "no line of minutes under the title"),
+        (GOOD, "*5 minutes · a joke*", "does not say what it is for"),
+        (GOOD[1:], SIGN, "no picture"),
+        (("\n" + "word " * 301 + "\n", *GOOD), SIGN, "301 words before the first"),
+        (GOOD[:-1], SIGN, "3 exercises: there are 4 to 6"),
+        ((*GOOD, exercise("Why")), SIGN, "exercise 'Why' does not end in"),
+        ((*GOOD[:1], *GOOD[2:], GOOD[4]), SIGN, "no exercise has 'by hand'"),
+        ((*GOOD[:2], *GOOD[3:], GOOD[4]), SIGN, "no exercise is marked"),
+        ((*GOOD[:3], *GOOD[4:], GOOD[4]), SIGN, "no exercise has 'experiment'"),
+    ],
+)
+def test_each_limit_is_noticed(parts, sign, fault):
+    found = pages.find_faults(write(*parts, sign=sign))
+    assert any(fault in one for one in found), found
+
+
+def test_a_page_within_its_limits_has_no_fault_until_it_runs_too_long():
+    assert pages.find_faults(write(*GOOD), seconds=44) == []
+    assert pages.find_faults(write(*GOOD), seconds=46) == [
+        "46 seconds, and 45 are the most"
+    ]
+
+
+def test_an_optional_page_may_be_longer_and_needs_fewer_exercises():
+    sign = SIGN.replace("*7", "*Optional · 7")
+    long = (f"\n{LONG}\n", *GOOD[1:3])
+    assert pages.find_faults(write(*long, sign=sign)) == []
+    assert pages.find_faults(write(*GOOD[:2], sign=sign)) == [
+        "1 exercises: there are 2 to 6"
+    ]
+
+
+def test_what_a_page_builds_on_is_read(tmp_path):
+    (tmp_path / "part").mkdir()
+    path = tmp_path / "part" / "page.md"
+    path.write_text(write())
+    assert pages.builds_on(path) == [
+        tmp_path / "part" / f"{n}.md" for n in ("one", "two")
+    ]
+
+
+def test_the_tool_writes_the_minutes_and_notices_stale_ones(book):
+    book.text.write_text(write("\n" + "word " * 600 + "\n", cell("print(1)")))
+    assert book.tool()[0] == 0
+    assert "*4 minutes · builds on [One]" in book.text.read_text()
+    assert "*4 minutes · builds on [One]" in book.notebook.read_text()
+    assert book.tool("--check") == (0, "")
+    book.text.write_text(book.text.read_text() + "\n" + "word " * 600 + "\n")
+    assert "the minutes under the title are outdated" in book.tool("--check")[1]
+    assert "outputs kept" in book.tool()[1]
+    assert "*8 minutes" in book.text.read_text()
+
+
+def test_the_cell_for_colab_stands_under_the_line_of_minutes(book):
+    book.text.write_text(write(cell("print(1)"), sign="Words."))
+    book.tool()
+    text = book.text.read_text()
+    title = page_measures.TITLE.search(text)
+    assert text[title.end() :].startswith("\n```{code-cell} ipython3\n:tags: [remove-")
+    # A line that is written later goes above the cell, wherever its author put it.
+    book.text.write_text(text.replace("\nWords.\n", f"\n{SIGN}\n\nWords.\n"))
+    assert "outputs kept" in book.tool()[1]
+    body = book.text.read_text()[title.end() :]
+    assert re.match(
+        r"\n\*0 minutes[^*]+\*\n\n```\{code-cell\}[^`]*```\n\nWords\.", body
+    )
+    assert book.tool("--check") == (0, "")
