@@ -1,4 +1,4 @@
-"""Long sequences: exact where it says exact, small where it says small."""
+"""Efficient attention: exact where it says exact, small where it says small."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ def test_tiles_of_any_size_give_the_exact_answer(wing, seed, t, s, tile, causal,
     assert_close(wing.numpy(got), expected, dtype)
 
 
-def test_tiles_survive_scores_that_would_overflow(wing, rng):
+def test_the_online_softmax_does_not_overflow(wing, rng):
     q, k, v = draw(rng, 11, 13)
     expected, _ = oracle.attention(1e3 * q, 1e3 * k, v)
     got = wing.lib.tiled_attention(*map(wing.array, (1e3 * q, 1e3 * k, v)), tile=3)
@@ -106,7 +106,7 @@ def test_linear_attention_equals_the_oracle(wing, seed, t, tile, causal, dtype):
     assert_close(wing.numpy(got), expected, dtype)
 
 
-def test_linear_attention_may_ask_with_other_queries_than_keys(wing, rng):
+def test_linear_attention_takes_fewer_queries_than_keys(wing, rng):
     q, k, v = draw(rng, 3, 11)
     got = wing.lib.linear_attention(*map(wing.array, (q, k, v)))
     assert_close(wing.numpy(got), oracle.linear_attention(q, k, v))
@@ -184,7 +184,13 @@ def test_no_table_of_all_pairs_is_ever_formed(wing, rng, name):
             lambda lib, q, k: lib.linear_attention(q, k, k, causal=True),
             "3 queries and 5 keys",
         ),
+        (lambda lib, q, k: lib.linear_attention(q, k, k, tile=0), "tile must be"),
         (lambda lib, q, k: lib.tiled_attention(q, k[:, :2], k), "same width"),
+        (lambda lib, q, k: lib.window_attention(k[:, :2], k, k, size=2), "same width"),
+        (lambda lib, q, k: lib.linear_attention(q, k, k[:3]), "its value"),
+        (lambda lib, q, k: lib.tiled_attention(q > 0, k, k), "floating-point"),
+        (lambda lib, q, k: lib.window_attention(k > 0, k, k, size=2), "floating-point"),
+        (lambda lib, q, k: lib.linear_attention(q > 0, k, k), "floating-point"),
     ],
 )
 def test_what_cannot_be_computed_is_refused(wing, rng, request, call, message):

@@ -1,4 +1,4 @@
-"""Graphs and sets: neighbors only, any order, and the oracle's numbers."""
+"""Graph attention and pooling: neighbors only, any order, the oracle's numbers."""
 
 import numpy as np
 import pytest
@@ -70,7 +70,7 @@ def test_relabelling_the_nodes_relabels_the_output(wing, rng):
     assert_close(wing.numpy(model(*shuffled)), before[:, order])
 
 
-def test_only_neighbors_are_heard(wing, rng):
+def test_only_neighbors_matter(wing, rng):
     x, edges = graph(rng)
     edges[:, 0] = False
     edges[:, 0, 2] = True
@@ -97,7 +97,7 @@ def test_a_node_without_neighbors_gets_the_bias(wing, rng):
     np.testing.assert_allclose(rows[rows > 0], 1)
 
 
-def test_pooling_does_not_know_the_order(wing, rng):
+def test_pooling_is_invariant_to_order(wing, rng):
     x = rng.standard_normal((B, N, D))
     model = pool(wing)
     before = wing.numpy(model(wing.array(x)))
@@ -138,6 +138,36 @@ BAD = {
     "edges in numbers": (
         lambda w: layer(w)(w.array(np.ones((N, D_IN))), w.array(np.ones((N, N)))),
         "must be boolean",
+    ),
+    "features in whole numbers": (
+        lambda w: layer(w)(
+            w.array(np.ones((N, D_IN), int)), w.array(np.ones((N, N), bool))
+        ),
+        "x must hold floating-point numbers: got dtype .*int64",
+    ),
+    "features in NumPy": (
+        lambda w: layer(w)(np.ones((N, D_IN)), w.array(np.ones((N, N), bool))),
+        "x must be a .*: got numpy.ndarray",
+    ),
+    "no nodes": (
+        lambda w: layer(w)(w.array(np.ones((0, D_IN))), w.array(np.ones((0, 0), bool))),
+        "at least one node",
+    ),
+    "no features": (
+        lambda w: w.make(w.lib.GraphAttention, 0, D, H),
+        "d_in must be a whole number",
+    ),
+    "heads that do not divide": (
+        lambda w: w.make(w.lib.GraphAttention, D_IN, D, 5),
+        "n_heads must divide d_model: got d_model=14, n_heads=5",
+    ),
+    "a set of whole numbers": (
+        lambda w: pool(w)(w.array(np.ones((B, N, D), int))),
+        "x must hold floating-point numbers",
+    ),
+    "a set of another width": (
+        lambda w: pool(w)(w.array(np.ones((B, N, D_IN)))),
+        r"\(\.\.\., positions, d_model=14\)",
     ),
     "an empty set": (lambda w: pool(w)(w.array(np.ones((B, 0, D)))), "at least one"),
     "no seeds": (lambda w: pool(w, n_seeds=0), "n_seeds must be a whole number"),

@@ -100,13 +100,13 @@ def kernel_reg(x, y, bandwidth):
 @pytest.mark.parametrize("bandwidth", [20.0, 134.4, 900.0])
 def test_equals_statsmodels_on_engels_households(wing, bandwidth):
     income, food = engel()
-    asked = np.linspace(300, 5000, 53)
+    grid = np.linspace(300, 5000, 53)
     with np.errstate(invalid="ignore"):
-        theirs, _ = kernel_reg(income, food, [bandwidth]).fit(asked)
+        theirs, _ = kernel_reg(income, food, [bandwidth]).fit(grid)
     ours, _ = wing.lib.nadaraya_watson(
-        *(wing.array(x[:, None]) for x in (asked, income, food)), bandwidth=bandwidth
+        *(wing.array(x[:, None]) for x in (grid, income, food)), bandwidth=bandwidth
     )
-    # Where statsmodels' weights underflow it answers NaN; ours do not underflow.
+    # Where statsmodels' weights underflow it gives NaN; ours do not underflow.
     finite = np.isfinite(theirs)
     assert finite.sum() > 25
     assert_close(wing.numpy(ours)[finite, 0], theirs[finite])
@@ -140,7 +140,7 @@ def test_kernel_scores_are_log_kernels(wing, kernel):
 
 
 @pytest.mark.parametrize("name", ["epanechnikov", "boxcar"])
-def test_nobody_within_reach_gives_zero(wing, rng, name):
+def test_no_key_within_reach_gives_zero(wing, rng, name):
     q, k, v = draw(rng)
     q[1] += 1e3
     output, weights = wing.lib.nadaraya_watson(

@@ -1,19 +1,19 @@
-r"""Attention for long sequences (JAX): three ways round the n × n table.
+r"""Efficient attention for long sequences: no T × S table of weights (Flax NNX).
 
-`tiled_attention` is exact. It visits the keys tile by tile and keeps, for each query,
-the largest score m, the sum l and the weighted values o seen so far:
+`tiled_attention` is exact: FlashAttention's tiling with an online softmax. It visits
+the keys tile by tile and keeps, for each query, the largest score m, the sum l and the
+weighted values o so far:
 
     m' = max(m, max_j s_j)
     l' = exp(m - m') l + sum_j exp(s_j - m')                             (eq. 1)
     o' = exp(m - m') o + sum_j exp(s_j - m') v_j,    output = o / l
 
-Milakov and Gimelshein 2018, arXiv:1805.02867, for the running softmax; Rabe and Staats
-2021, arXiv:2112.05682, and Dao et al. 2022 (FlashAttention), arXiv:2205.14135, for its
-use in attention.
+Online softmax: Milakov and Gimelshein 2018, arXiv:1805.02867. In attention: Rabe and
+Staats 2021, arXiv:2112.05682, and Dao et al. 2022 (FlashAttention), arXiv:2205.14135.
 
-`window_attention` is exact for a local mask: Beltagy et al. 2020 (Longformer), section
-3.1, arXiv:2004.05150. `linear_attention` is another function, with softmax replaced by
-a product of features; Katharopoulos et al. 2020, eqs. 5 to 7, arXiv:2006.16236:
+`window_attention` is exact for a sliding window: Beltagy et al. 2020 (Longformer),
+section 3.1, arXiv:2004.05150. `linear_attention` is another function, with a product of
+features for the softmax; Katharopoulos et al. 2020, eqs. 5 to 7, arXiv:2006.16236:
 
     output_i = phi(q_i)^T sum_j phi(k_j) v_j^T / phi(q_i)^T sum_j phi(k_j)  (eq. 2)
     phi(x) = elu(x) + 1
@@ -43,7 +43,7 @@ def tiled_attention(
     causal: bool = False,
     tile: int = 512,
 ) -> Float[Array, "*B T Dv"]:
-    """Compute attention exactly without ever holding the whole table of weights.
+    """Exact attention, tile by tile (FlashAttention): memory linear in the length.
 
     Args:
         q: Queries.
@@ -51,22 +51,19 @@ def tiled_attention(
         v: Values.
         causal: Let each query attend to its own position and earlier ones only, the
             last query standing at the last key.
-        tile: Queries, and keys, looked at together; memory grows with tile × S.
+        tile: Queries, and keys, in a tile; memory grows with tile × S.
 
     Returns:
-        What `attention` returns as its output. The backward pass computes each tile
-        again, so that it holds no table either.
-
-    Raises:
-        ValueError: As `attention`; or the tile is not a positive whole number.
+        The output of `attention`. The backward pass recomputes each tile instead of
+        storing it.
     """
     check_tensors(jax.Array, q=q, k=k, v=v)
     check_attention(q.shape, k.shape, v.shape)
     check_size("tile", tile)
     n_queries, n_keys = q.shape[-2], k.shape[-2]
     tile = min(tile, max(n_queries, n_keys))
-    q_tiles = _tiles(q / math.sqrt(q.shape[-1]), tile)
-    k_tiles, v_tiles = _tiles(k, tile), _tiles(v, tile)
+    q_tiles = _scan_tiles(q / math.sqrt(q.shape[-1]), tile)
+    k_tiles, v_tiles = _scan_tiles(k, tile), _scan_tiles(v, tile)
     starts = jnp.arange(len(k_tiles)) * tile
     firsts = jnp.arange(len(q_tiles)) * tile + (n_keys - n_queries)
     within = jnp.arange(tile)
@@ -75,13 +72,13 @@ def tiled_attention(
     def query_tile(q_tile, first):
         """Attention of one tile of queries, the first of which stands at `first`."""
 
-        def see(state, keys, values, start):
+        def update(state, keys, values, start):
             top, total, mixed = state
             columns, rows = start + within, first + within[:, None]
-            seen = (columns <= rows if causal else True) & (columns < n_keys)
-            scores = jnp.where(seen, q_tile @ keys.mT, -math.inf)
+            allowed = (columns <= rows if causal else True) & (columns < n_keys)
+            scores = jnp.where(allowed, q_tile @ keys.mT, -math.inf)
             new_top = jnp.maximum(top, scores.max(axis=-1, keepdims=True))
-            safe_top = jnp.where(new_top == -math.inf, 0.0, new_top)  # nothing seen yet
+            safe_top = jnp.where(new_top == -math.inf, 0.0, new_top)  # no key so far
             fade, exps = jnp.exp(top - safe_top), jnp.exp(scores - safe_top)
             total = fade * total + exps.sum(axis=-1, keepdims=True)
             return new_top, total, fade * mixed + exps @ values
@@ -89,9 +86,9 @@ def tiled_attention(
         def step(state, key_tile):
             keys, values, start = key_tile
             if not causal:
-                return see(state, keys, values, start), None
+                return update(state, keys, values, start), None
             past = start < first + tile  # else every key is in the future
-            return lax.cond(past, see, lambda s, *_: s, state, *key_tile), None
+            return lax.cond(past, update, lambda s, *_: s, state, *key_tile), None
 
         blank = q_tile[..., :1] * 0
         nothing = (blank - math.inf, blank, blank * jnp.zeros(v.shape[-1], v.dtype))
@@ -99,20 +96,7 @@ def tiled_attention(
         return mixed / jnp.where(total == 0, 1.0, total)
 
     outputs = lax.map(lambda tile_of: query_tile(*tile_of), (q_tiles, firsts))
-    outputs = jnp.moveaxis(outputs, 0, -3)  # *B N tile Dv
-    return outputs.reshape(*q.shape[:-2], -1, v.shape[-1])[..., :n_queries, :]
-
-
-def _pad(x: Array, multiple: int) -> Array:
-    """Zeros behind the last position, up to a multiple."""
-    after = -x.shape[-2] % multiple
-    return jnp.pad(x, [(0, 0)] * (x.ndim - 2) + [(0, after), (0, 0)])
-
-
-def _tiles(x: Array, tile: int) -> Array:
-    """Cut the positions into tiles, and put the tiles first, where scan looks."""
-    x = _pad(x, tile)
-    return jnp.moveaxis(x.reshape(*x.shape[:-2], -1, tile, x.shape[-1]), -3, 0)
+    return _join(jnp.moveaxis(outputs, 0, -3), n_queries)
 
 
 def window_attention(
@@ -123,7 +107,7 @@ def window_attention(
     size: int,
     causal: bool = False,
 ) -> Float[Array, "*B T Dv"]:
-    """Attend to near positions only, in time and memory that grow with T × size.
+    """Sliding-window attention: time and memory grow with T × size.
 
     Args:
         q: Queries.
@@ -133,18 +117,14 @@ def window_attention(
         causal: Look back only.
 
     Returns:
-        What `attention` returns with that mask.
-
-    Raises:
-        ValueError: As `attention`; or there are not as many keys as queries.
+        The output of `attention` with that mask.
     """
     check_tensors(jax.Array, q=q, k=k, v=v)
     check_attention(q.shape, k.shape, v.shape)
     check_same_length(q.shape, k.shape)
     check_size("size", size)
     length = q.shape[-2]
-    q, k, v = (_pad(t, size) for t in (q, k, v))
-    q, k, v = (t.reshape(*t.shape[:-2], -1, size, t.shape[-1]) for t in (q, k, v))
+    q, k, v = (_cut(t, size) for t in (q, k, v))  # *B N size D
     k, v = (_with_neighbors(t, causal) for t in (k, v))  # *B N (2 or 3) size D
     blocks = jnp.arange(q.shape[-3])[:, None, None] * size
     rows = blocks + jnp.arange(size)[:, None]
@@ -154,7 +134,7 @@ def window_attention(
     if causal:
         near &= columns <= rows
     output, _ = attention(q, k, v, mask=near)
-    return output.reshape(*q.shape[:-3], -1, v.shape[-1])[..., :length, :]
+    return _join(output, length)
 
 
 def _with_neighbors(x: Array, causal: bool) -> Array:
@@ -173,24 +153,20 @@ def linear_attention(
     causal: bool = False,
     tile: int = 64,
 ) -> Float[Array, "*B T Dv"]:
-    """Average the values with weights that are products of features, in linear time.
+    """Linear attention: a product of features for the softmax, in time linear in T.
 
-    It is not softmax attention, and not close to it: a model is trained with one or the
-    other.
+    It does not approximate softmax attention; a model is trained with one or the other.
 
     Args:
         q: Queries.
         k: Keys.
         v: Values.
         causal: Let each query attend to its own position and earlier ones only.
-        tile: Positions treated together in the causal case; the answer is the same for
-            every tile.
+        tile: Positions computed together in the causal case; every tile gives the same
+            output.
 
     Returns:
-        One average for each query.
-
-    Raises:
-        ValueError: As `attention`; or, if causal, not as many keys as queries.
+        The weighted average of the values for each query.
     """
     check_tensors(jax.Array, q=q, k=k, v=v)
     check_attention(q.shape, k.shape, v.shape)
@@ -207,13 +183,29 @@ def linear_attention(
         mixed = inside @ v_i + q_i @ summary
         weight = inside.sum(axis=-1, keepdims=True) + q_i @ total
         past = (summary + k_i.mT @ v_i, total + k_i.sum(axis=-2)[..., None])
-        return past, mixed / jnp.where(
-            weight == 0, 1.0, weight
-        )  # 0 in the padding only
+        weight = jnp.where(weight == 0, 1.0, weight)  # 0 in the padding only
+        return past, mixed / weight
 
     nothing = k[..., :1, :].mT * 0
     past = (nothing * jnp.zeros(v.shape[-1], v.dtype), nothing)
     tile = min(tile, q.shape[-2])
-    _, outputs = lax.scan(step, past, tuple(_tiles(t, tile) for t in (q, k, v)))
-    outputs = jnp.moveaxis(outputs, 0, -3)  # *B N tile Dv
-    return outputs.reshape(*q.shape[:-2], -1, v.shape[-1])[..., : q.shape[-2], :]
+    _, outputs = lax.scan(step, past, tuple(_scan_tiles(t, tile) for t in (q, k, v)))
+    return _join(jnp.moveaxis(outputs, 0, -3), q.shape[-2])
+
+
+def _cut(x: Array, tile: int) -> Array:
+    """Positions in tiles, `*B N tile D`; zeros fill up the last one."""
+    after = -x.shape[-2] % tile
+    x = jnp.pad(x, [(0, 0)] * (x.ndim - 2) + [(0, after), (0, 0)])
+    return x.reshape(*x.shape[:-2], -1, tile, x.shape[-1])
+
+
+def _scan_tiles(x: Array, tile: int) -> Array:
+    """Tiles on the first axis, which `lax.scan` and `lax.map` go through."""
+    return jnp.moveaxis(_cut(x, tile), -3, 0)
+
+
+def _join(tiles: Array, length: int) -> Array:
+    """The inverse of `_cut`: `*B length D`."""
+    joined = tiles.reshape(*tiles.shape[:-3], -1, tiles.shape[-1])
+    return joined[..., :length, :]

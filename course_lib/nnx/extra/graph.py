@@ -5,12 +5,12 @@ r"""Attention on graphs and sets (Flax NNX).
 
     Pool(X) = MultiHead(S, X, X), S learned                              (eq. 2)
 
-Eq. 1: Veličković et al. 2018, section 2.1, arXiv:1710.10903; it is attention with a
-mask that says who is a neighbor of whom. Eq. 2: Lee et al. 2019, section 3.2,
-arXiv:1810.00825, without their feed-forward layers.
+Eq. 1: Veličković et al. 2018 (GAT), section 2.1, arXiv:1710.10903; it is additive
+attention with the graph's edges for a mask. Eq. 2: Lee et al. 2019 (Set Transformer),
+section 3.2, arXiv:1810.00825, without their feed-forward layers.
 
 Departures from the first paper: no nonlinearity at the end and no dropout (add them
-where you use the layer), and a node listens to itself only if the mask says so.
+where you use the layer), and a node attends to itself only if the edges say so.
 """
 
 import math
@@ -34,17 +34,14 @@ from course_lib.nnx.multihead import MultiHeadAttention
 
 
 class GraphAttention(nnx.Module):
-    """Let each node average its neighbors, and learn which of them to listen to.
+    """Graph attention layer (GAT): each node averages its neighbors by learned weights.
 
     Args:
         d_in: Width of a node's features.
-        d_model: Width D of what comes out, all heads together.
+        d_model: Output width D, all heads together.
         n_heads: Number of heads H; each is D / H wide.
         negative_slope: Slope of the leaky ReLU for negative scores.
         rngs: Source of the random start.
-
-    Raises:
-        ValueError: A width is not a whole number, or the heads do not divide.
     """
 
     def __init__(
@@ -74,17 +71,14 @@ class GraphAttention(nnx.Module):
     def __call__(
         self, x: Float[Array, "*B N Din"], edges: Bool[Array, "*#B N N"]
     ) -> Float[Array, "*B N D"]:
-        """Pass one round of messages along the edges.
+        """One round of message passing along the edges.
 
         Args:
             x: Features of the nodes.
-            edges: True in row i, column j where node i listens to node j.
+            edges: Adjacency matrix: True in row i, column j where i attends to j.
 
         Returns:
-            New features; a node that listens to nobody gets the bias.
-
-        Raises:
-            ValueError: Shapes, kinds or dtypes do not fit; there is no node.
+            New features; those of a node without neighbors are the bias.
         """
         h, weights = self._attend(x, edges)
         mixed = (weights @ h).swapaxes(-3, -2)
@@ -93,18 +87,7 @@ class GraphAttention(nnx.Module):
     def maps(
         self, x: Float[Array, "*B N Din"], edges: Bool[Array, "*#B N N"]
     ) -> Float[Array, "*B H N N"]:
-        """Show which neighbors each node listens to.
-
-        Args:
-            x: Features of the nodes.
-            edges: True in row i, column j where node i listens to node j.
-
-        Returns:
-            One map a head; each row sums to 1, or is 0 for a node without neighbors.
-
-        Raises:
-            ValueError: As `__call__`.
-        """
+        """Attention weights, one map a head; 0 for a node without neighbors."""
         return self._attend(x, edges)[1]
 
     def _attend(self, x: Array, edges: Array) -> tuple[Array, Array]:
@@ -112,26 +95,22 @@ class GraphAttention(nnx.Module):
         check_graph(x.shape, self.d_in, edges)
         h = self.proj(x).reshape(*x.shape[:-1], self.n_heads, -1)
         h = h.swapaxes(-3, -2)  # *B H N Dh
-        asks = (h * self.a_query[:, None]).sum(axis=-1)  # *B H N
-        answers = (h * self.a_key[:, None]).sum(axis=-1)
-        scores = jax.nn.leaky_relu(
-            asks[..., :, None] + answers[..., None, :], self.negative_slope
-        )
+        of_query = (h * self.a_query[:, None]).sum(axis=-1)  # *B H N
+        of_key = (h * self.a_key[:, None]).sum(axis=-1)
+        scores = of_query[..., :, None] + of_key[..., None, :]
+        scores = jax.nn.leaky_relu(scores, self.negative_slope)
         scores = jnp.where(edges[..., None, :, :], scores, -math.inf)
         return h, softmax(scores)
 
 
 class AttentionPooling(nnx.Module):
-    """Sum a set up in a few vectors, each looking for something of its own.
+    """Pooling by multi-head attention (PMA): learned queries summarize a set.
 
     Args:
-        d_model: Width D of the set's members and of the result.
+        d_model: Width D of the set's members and of the summaries.
         n_heads: Number of heads H.
-        n_seeds: How many vectors come out; each is a learned query.
+        n_seeds: Number of learned queries K, and so of summaries.
         rngs: Source of the random start.
-
-    Raises:
-        ValueError: A size is not a whole number of at least 1, or heads do not divide.
     """
 
     def __init__(self, d_model: int, n_heads: int, *, n_seeds: int = 1, rngs: nnx.Rngs):
@@ -146,17 +125,14 @@ class AttentionPooling(nnx.Module):
         *,
         mask: Bool[Array, "..."] | None = None,
     ) -> Float[Array, "*B K D"]:
-        """Look the set up with the learned queries.
+        """Summarize each set; the order of its members changes nothing.
 
         Args:
-            x: Members of the set, in any order: the order changes nothing.
+            x: Members of the set.
             mask: True at members, False at padding: `*#B 1 1 S`.
 
         Returns:
-            One vector for each seed, K of them.
-
-        Raises:
-            ValueError: Shapes, kinds or dtypes do not fit; the set is empty.
+            One vector for each learned query.
         """
         check_tensors(jax.Array, x=x)
         check_inputs(x.shape, x.shape, self.seeds.shape[-1])

@@ -1,19 +1,19 @@
-r"""Attention for long sequences (PyTorch): three ways round the n × n table.
+r"""Efficient attention for long sequences: no T × S table of weights (PyTorch).
 
-`tiled_attention` is exact. It visits the keys tile by tile and keeps, for each query,
-the largest score m, the sum l and the weighted values o seen so far:
+`tiled_attention` is exact: FlashAttention's tiling with an online softmax. It visits
+the keys tile by tile and keeps, for each query, the largest score m, the sum l and the
+weighted values o so far:
 
     m' = max(m, max_j s_j)
     l' = exp(m - m') l + sum_j exp(s_j - m')                             (eq. 1)
     o' = exp(m - m') o + sum_j exp(s_j - m') v_j,    output = o / l
 
-Milakov and Gimelshein 2018, arXiv:1805.02867, for the running softmax; Rabe and Staats
-2021, arXiv:2112.05682, and Dao et al. 2022 (FlashAttention), arXiv:2205.14135, for its
-use in attention.
+Online softmax: Milakov and Gimelshein 2018, arXiv:1805.02867. In attention: Rabe and
+Staats 2021, arXiv:2112.05682, and Dao et al. 2022 (FlashAttention), arXiv:2205.14135.
 
-`window_attention` is exact for a local mask: Beltagy et al. 2020 (Longformer), section
-3.1, arXiv:2004.05150. `linear_attention` is another function, with softmax replaced by
-a product of features; Katharopoulos et al. 2020, eqs. 5 to 7, arXiv:2006.16236:
+`window_attention` is exact for a sliding window: Beltagy et al. 2020 (Longformer),
+section 3.1, arXiv:2004.05150. `linear_attention` is another function, with a product of
+features for the softmax; Katharopoulos et al. 2020, eqs. 5 to 7, arXiv:2006.16236:
 
     output_i = phi(q_i)^T sum_j phi(k_j) v_j^T / phi(q_i)^T sum_j phi(k_j)  (eq. 2)
     phi(x) = elu(x) + 1
@@ -44,7 +44,7 @@ def tiled_attention(
     causal: bool = False,
     tile: int = 512,
 ) -> Float[Tensor, "*B T Dv"]:
-    """Compute attention exactly without ever holding the whole table of weights.
+    """Exact attention, tile by tile (FlashAttention): memory linear in the length.
 
     Args:
         q: Queries.
@@ -52,14 +52,11 @@ def tiled_attention(
         v: Values.
         causal: Let each query attend to its own position and earlier ones only, the
             last query standing at the last key.
-        tile: Queries, and keys, looked at together; memory grows with tile × S.
+        tile: Queries, and keys, in a tile; memory grows with tile × S.
 
     Returns:
-        What `attention` returns as its output. The backward pass computes each tile
-        again, so that it holds no table either.
-
-    Raises:
-        ValueError: As `attention`; or the tile is not a positive whole number.
+        The output of `attention`. The backward pass recomputes each tile instead of
+        storing it.
     """
     check_tensors(torch.Tensor, q=q, k=k, v=v)
     check_attention(q.shape, k.shape, v.shape)
@@ -91,7 +88,7 @@ def _query_tile(
             columns = torch.arange(start, start + keys.shape[-2], device=q.device)
             scores = scores.masked_fill(columns > rows, -math.inf)
         new_top = torch.maximum(top, scores.amax(dim=-1, keepdim=True))
-        safe_top = new_top.masked_fill(new_top == -math.inf, 0.0)  # nothing seen yet
+        safe_top = new_top.masked_fill(new_top == -math.inf, 0.0)  # no key so far
         fade, exps = (top - safe_top).exp(), (scores - safe_top).exp()
         total = fade * total + exps.sum(dim=-1, keepdim=True)
         mixed = fade * mixed + exps @ values
@@ -107,7 +104,7 @@ def window_attention(
     size: int,
     causal: bool = False,
 ) -> Float[Tensor, "*B T Dv"]:
-    """Attend to near positions only, in time and memory that grow with T × size.
+    """Sliding-window attention: time and memory grow with T × size.
 
     Args:
         q: Queries.
@@ -117,10 +114,7 @@ def window_attention(
         causal: Look back only.
 
     Returns:
-        What `attention` returns with that mask.
-
-    Raises:
-        ValueError: As `attention`; or there are not as many keys as queries.
+        The output of `attention` with that mask.
     """
     check_tensors(torch.Tensor, q=q, k=k, v=v)
     check_attention(q.shape, k.shape, v.shape)
@@ -157,24 +151,20 @@ def linear_attention(
     causal: bool = False,
     tile: int = 64,
 ) -> Float[Tensor, "*B T Dv"]:
-    """Average the values with weights that are products of features, in linear time.
+    """Linear attention: a product of features for the softmax, in time linear in T.
 
-    It is not softmax attention, and not close to it: a model is trained with one or the
-    other.
+    It does not approximate softmax attention; a model is trained with one or the other.
 
     Args:
         q: Queries.
         k: Keys.
         v: Values.
         causal: Let each query attend to its own position and earlier ones only.
-        tile: Positions treated together in the causal case; the answer is the same for
-            every tile.
+        tile: Positions computed together in the causal case; every tile gives the same
+            output.
 
     Returns:
-        One average for each query.
-
-    Raises:
-        ValueError: As `attention`; or, if causal, not as many keys as queries.
+        The weighted average of the values for each query.
     """
     check_tensors(torch.Tensor, q=q, k=k, v=v)
     check_attention(q.shape, k.shape, v.shape)

@@ -1,4 +1,4 @@
-r"""Kernel regression, written as attention (PyTorch).
+r"""Kernel regression (Nadaraya-Watson), written as attention (PyTorch).
 
     y(x) = sum_i w_i(x) y_i
     w_i(x) = K(|x - x_i| / h) / sum_j K(|x - x_j| / h)                    (eq. 1)
@@ -7,9 +7,9 @@ Nadaraya 1964, doi:10.1137/1109020; Watson 1964, Sankhya A 26(4), 359-372. The l
 metric follows the idea of metric learning for kernel regression, Weinberger and Tesauro
 2007, proceedings.mlr.press/v2/weinberger07a, with one bandwidth for each feature.
 
-A departure: the weights are a softmax of log K, which is the same number, cannot
-underflow, and shows a kernel to be a rule for attention scores. Where a kernel is 0 for
-every key, weights and prediction are 0.
+A departure: the weights are a softmax of log K. It is the same number, cannot
+underflow, and makes log K the attention score. Where a kernel is 0 for every key,
+weights and prediction are 0.
 """
 
 import math
@@ -33,7 +33,7 @@ KERNELS = ("gaussian", "epanechnikov", "boxcar")
 def kernel_scores(
     squared_distance: Float[Tensor, "*B"], *, kernel: str = "gaussian"
 ) -> Float[Tensor, "*B"]:
-    """Score a distance: the logarithm of a kernel, up to a constant.
+    """Attention score of a distance: the logarithm of a kernel, up to a constant.
 
     Args:
         squared_distance: Squared distances in bandwidths, u² = |x - x_i|² / h².
@@ -42,9 +42,6 @@ def kernel_scores(
 
     Returns:
         Scores; -inf where the kernel is 0.
-
-    Raises:
-        ValueError: The kernel's name is not known.
     """
     check_choice("kernel", kernel, KERNELS)
     u2 = squared_distance
@@ -65,25 +62,20 @@ def nadaraya_watson(
     kernel: str = "gaussian",
     mask: Bool[Tensor, "*#B #T #S"] | None = None,
 ) -> tuple[Float[Tensor, "*B T Dv"], Float[Tensor, "*B T S"]]:
-    """Predict at each query the average of the values whose keys lie near it.
+    """Nadaraya-Watson regression: average the values whose keys lie near the query.
 
     Args:
-        queries: Points asked about.
-        keys: Points where something is known.
-        values: What is known there.
-        bandwidth: Distance, in the features' own units, at which a neighbor is no
-            longer near; one number, or one for each feature.
+        queries: Points to predict at.
+        keys: Points of the sample.
+        values: Outcomes at the keys.
+        bandwidth: Width of the kernel in the features' own units; one number, or one
+            for each feature.
         kernel: How weight falls with distance; see `kernel_scores`.
-        mask: True where a query may use a key; None lets every query use every key.
+        mask: True where a query may use a key; None allows every key.
 
     Returns:
-        Predictions, and the weights that made them. Each row of weights sums to 1, or
-        is 0 everywhere where no key is within reach. A NaN makes the prediction of
-        every query that may look at it NaN.
-
-    Raises:
-        ValueError: Shapes, kinds or dtypes do not fit, or the bandwidth is not
-            positive.
+        Predictions and weights. A row of weights sums to 1, or is 0 where no key is
+        within reach. A NaN makes every prediction that may use it NaN.
     """
     check_tensors(torch.Tensor, queries=queries, keys=keys, values=values)
     check_kernel(queries.shape, keys.shape, values.shape, mask)
@@ -103,20 +95,16 @@ def leave_one_out(
     bandwidth: float | Float[Tensor, ""] | Float[Tensor, "#F"],
     kernel: str = "gaussian",
 ) -> Float[Tensor, ""]:
-    """Mean squared error when each point is predicted from all the others.
+    """Leave-one-out cross-validation: mean squared error of each point from the others.
 
     Args:
-        keys: Points where something is known.
-        values: What is known there.
+        keys: Points of the sample.
+        values: Outcomes at the keys.
         bandwidth: As in `nadaraya_watson`.
         kernel: As in `nadaraya_watson`.
 
     Returns:
-        One number, in squared units of the values. A point with no neighbor in reach is
-        predicted as 0, and pays for it.
-
-    Raises:
-        ValueError: As `nadaraya_watson`.
+        The error; a point without a neighbor in reach is predicted as 0.
     """
     others = ~torch.eye(keys.shape[0], dtype=torch.bool, device=keys.device)
     predicted, _ = nadaraya_watson(
@@ -126,18 +114,14 @@ def leave_one_out(
 
 
 class LearnedMetric(nn.Module):
-    """Kernel regression that learns how much each feature matters.
+    """Metric learning for kernel regression: one learned bandwidth for each feature.
 
-    One bandwidth for each feature is the parameter, kept as a logarithm so that it
-    stays positive. A feature that only adds noise ends with a wide bandwidth: distance
-    along it no longer counts.
+    Bandwidths are kept as logarithms, so that they stay positive. A feature that only
+    adds noise ends with a wide one: distance along it no longer counts.
 
     Args:
         n_features: F.
-        bandwidth: Where every bandwidth starts.
-
-    Raises:
-        ValueError: No features, or a bandwidth that is not positive.
+        bandwidth: Initial value of every bandwidth.
     """
 
     def __init__(self, n_features: int, *, bandwidth: float = 1.0):
@@ -159,17 +143,5 @@ class LearnedMetric(nn.Module):
         keys: Float[Tensor, "*B S F"],
         values: Float[Tensor, "*B S Dv"],
     ) -> Float[Tensor, "*B T Dv"]:
-        """Predict with the bandwidths learned so far and a Gaussian kernel.
-
-        Args:
-            queries: Points asked about.
-            keys: Points where something is known.
-            values: What is known there.
-
-        Returns:
-            One prediction for each query.
-
-        Raises:
-            ValueError: As `nadaraya_watson`.
-        """
+        """Predictions of `nadaraya_watson` with these bandwidths, a Gaussian kernel."""
         return nadaraya_watson(queries, keys, values, bandwidth=self.bandwidth)[0]
