@@ -34,7 +34,7 @@ SETUP_CELL = """\
 import sys
 
 if "google.colab" in sys.modules:
-    %pip install -q "course_lib[torch,nnx,data] @ git+{url}"
+    %pip install -q "course_lib[chapters] @ git+{url}"
 ```
 """
 CODE_CELL = re.compile(

@@ -6,6 +6,8 @@ import warnings
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
+import yaml
+
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
 
@@ -34,6 +36,17 @@ def cell(source, *tags):
     """Write a code cell as an author would."""
     options = f":tags: [{', '.join(tags)}]\n\n" if tags else ""
     return f"\n```{{code-cell}} ipython3\n{options}{source}\n```\n"
+
+
+def contents():
+    """List our own pages in order, and whether each stands under a chapter."""
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))
+    listed = [(toc["root"], False)]
+    for part in toc["parts"]:
+        for chapter in part["chapters"]:
+            listed.append((chapter["file"], False))
+            listed += [(page["file"], True) for page in chapter.get("sections", [])]
+    return listed
 
 
 class Book:

@@ -145,7 +145,7 @@ def test_the_first_cell_installs_the_package_in_colab_and_only_there(pair):
     assert code[0]["metadata"]["tags"] == ["remove-cell", "colab-setup"]
     assert "".join(code[0]["source"]) == (
         'import sys\n\nif "google.colab" in sys.modules:\n'
-        '    %pip install -q "course_lib[torch,nnx,data] @ '
+        '    %pip install -q "course_lib[chapters] @ '
         'git+https://example.org/owner/course"'
     )
     assert code[0]["outputs"] == []

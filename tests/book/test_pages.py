@@ -7,8 +7,7 @@ import notebooks
 import page_measures
 import pages
 import pytest
-import yaml
-from small_books import HEADER, ROOT, cell
+from small_books import HEADER, ROOT, cell, contents
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 # Pages that are not rewritten yet: neither these limits nor ruff's rules hold for them.
@@ -21,20 +20,6 @@ PATHS = {
     path.relative_to(ROOT).with_suffix("").as_posix(): path
     for path in notebooks.find_chapters(ROOT / "book", [])
 }
-
-
-def contents() -> list[tuple[str, bool]]:
-    """The pages in the order of the contents, and whether each stands under another."""
-    toc = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))
-    return [
-        (entry["file"], under)
-        for part in toc["parts"]
-        for chapter in part["chapters"]
-        for entry, under in [
-            (chapter, False),
-            *((section, True) for section in chapter.get("sections", [])),
-        ]
-    ]
 
 
 @pytest.mark.parametrize("name", sorted(PATHS.keys() - WAITING))

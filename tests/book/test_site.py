@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from small_books import ROOT
+from small_books import ROOT, contents
 
 SITE = ROOT / "_build" / "html"
 if not (SITE / "searchindex.js").exists():
@@ -25,8 +25,7 @@ if not (SITE / "searchindex.js").exists():
     )
 
 CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
-TOC = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))
-FILES = [TOC["root"], *(c["file"] for part in TOC["parts"] for c in part["chapters"])]
+FILES = [name for name, _ in contents()]
 CHAPTERS = [name for name in FILES if (ROOT / f"{name}.ipynb").exists()]
 PAGES = sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html"))
 PAGES = [page for page in PAGES if not page.startswith("_static/")]  # templates
