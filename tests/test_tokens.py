@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course_lib.tokens import BPE, Characters, Words, tokenizer
-from course_lib.tokens.bpe import PIECES, byte_alphabet, join_pair
+from course_lib.tokens import BPE, Characters, Words, load
+from course_lib.tokens.bpe import PIECES, byte_alphabet, join_pair, learn_merges
 
 CORPUS = "\n\n".join(text for _, text in sorted(pydoc_data.topics.topics.items()))
 SHORT = CORPUS[:60_000]
@@ -71,7 +71,7 @@ def test_incremental_counts_equal_counting_again():
     """The slow way: count all pairs anew before each merge."""
     counts = {" low": 5, " lower": 2, " newest": 6, " widest": 3, " lowest": 2}
     letters = sorted(set("".join(counts)))
-    fast = tokenizer.learn_merges(counts, list(letters), n_new=17)
+    fast = learn_merges(counts, list(letters), n_new=17)
     words = {word: list(word) for word in counts}
     ids, slow = {letter: i for i, letter in enumerate(letters)}, []
     while len(slow) < len(fast):
@@ -119,7 +119,7 @@ def test_known_characters_round_trip(ours, text):
 def test_saved_and_loaded_is_the_same(ours, text, tmp_path_factory):
     path = tmp_path_factory.mktemp("tokenizer") / "tokenizer.json"
     ours.save(path)
-    again = tokenizer.load(path)
+    again = load(path)
     assert type(again) is type(ours)
     assert again.tokens == ours.tokens
     assert again.specials == ours.specials
@@ -217,6 +217,7 @@ def test_no_token_crosses_from_one_text_to_the_next():
         (lambda: BPE(["a", "b"], merges=[("a", "b")]), "'ab' is not one"),
         (lambda: Characters(["a", "a"]), "got 'a' twice"),
         (lambda: Characters(["a", "b"], specials=["b"]), "begin with the special"),
+        (lambda: BPE.train("abc", vocab_size=9, unknown=""), "not be empty"),
         (lambda: BYTES.encode("\ud800"), "lone surrogate"),
     ],
 )
@@ -230,4 +231,4 @@ def test_a_file_of_another_kind_is_refused(tmp_path, text):
     path = tmp_path / "file.json"
     path.write_text(text)
     with pytest.raises(ValueError, match="a tokenizer of this library saved"):
-        tokenizer.load(path)
+        load(path)

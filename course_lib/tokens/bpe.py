@@ -1,20 +1,20 @@
-r"""Byte-pair encoding: which pairs of neighbors to join, learned from counts of words.
+r"""Byte-pair encoding (BPE), the algorithm: subword merges learned from word counts.
 
-It begins with single characters (or bytes) and joins, again and again, the pair of
-neighbors that is most frequent in the training text (Gage 1994; Sennrich et al. 2015,
-arXiv:1508.07909). Text is cut into words first, and no token crosses a cut. A word
-takes the space before it along, so that nothing is lost. On bytes of UTF-8 every string
-has tokens, in any script (Radford et al. 2019, section 2.2).
+It begins with single characters (or bytes) and joins, again and again, the most
+frequent pair of neighbors in the training text (Gage 1994; Sennrich et al. 2015,
+arXiv:1508.07909). Text is cut into words first, and no token crosses a cut; a word
+keeps the space before it, so that nothing is lost. On bytes of UTF-8 every string has
+tokens, in any script (Radford et al. 2019, section 2.2).
 
-Of two pairs that are equally frequent, the one whose left token has the smaller id is
-joined first, then the one whose right token has: the rule of the `tokenizers` library.
+Of equally frequent pairs, the one whose left token has the smaller id is joined first,
+then the one whose right token has: the rule of the `tokenizers` library.
 """
 
 import heapq
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache
 from itertools import pairwise
 
 # GPT-2's rule: English contractions; words, numbers and other signs, each with the
@@ -30,11 +30,11 @@ PIECES = re.compile(
 def learn_merges(
     counts: Mapping[str, int], tokens: list[str], *, n_new: int, min_count: int = 2
 ) -> list[tuple[str, str]]:
-    """Join the most frequent pair of neighbors, again and again.
+    """Learn BPE merges: join the most frequent pair of neighbors, again and again.
 
-    The pairs are counted once. After a merge, only words that hold the joined pair are
-    looked at again. A heap keeps the most frequent pair on top; an entry whose count
-    has changed since is put back with the count that holds now.
+    Pairs are counted once; a merge updates the counts of the words that hold the pair.
+    A heap keeps the most frequent pair on top; an outdated entry is put back with its
+    new count.
 
     Args:
         counts: How often each word occurs; a word's characters are its first tokens.
@@ -94,7 +94,7 @@ def learn_merges(
 
 
 def join_pair(tokens: list[str], pair: tuple[str, str]) -> list[str]:
-    """Join a pair of neighbors wherever it stands, from left to right.
+    """Join every occurrence of a pair of neighbors, from left to right.
 
     >>> join_pair(["a", "a", "a"], ("a", "a"))
     ['aa', 'a']
@@ -110,7 +110,7 @@ def join_pair(tokens: list[str], pair: tuple[str, str]) -> list[str]:
     return new
 
 
-@lru_cache(maxsize=1)
+@cache
 def byte_alphabet() -> dict[int, str]:
     """A printable character for each of the 256 bytes, as GPT-2 chose them.
 
@@ -125,11 +125,14 @@ def byte_alphabet() -> dict[int, str]:
 
 
 def apply_merges(tokens: list[str], rank: Mapping[tuple[str, str], int]) -> list[str]:
-    """Join everything that was learned, in the order of learning.
+    """Cut one word into tokens: replay the merges in the order of learning.
 
     Args:
-        tokens: The characters of one word.
-        rank: For each pair that is joined, when it was learned.
+        tokens: The characters of the word.
+        rank: The place of each merge in that order.
+
+    Returns:
+        The word's tokens.
     """
     while len(tokens) > 1:
         pairs = pairwise(tokens)
