@@ -124,3 +124,96 @@ def test_a_builtin_that_ours_cannot_hold_is_refused(wing):
         message = "qkv_features"
     with pytest.raises(ValueError, match=message):
         wing.lib.from_builtin(layer)
+
+
+def test_a_model_keeps_none_of_the_callers_memory(wing):
+    if wing.name == "torch":
+        from torch import nn
+
+        make = nn.Embedding
+    else:
+        from flax import nnx
+
+        make = nnx.Embed
+    # Whether a framework could go on using an array depends on where it happens to lie.
+    for rows in (3, 101, 499, 997, 1009, 4001):
+        model = wing.make(make, rows, 251)
+        (name,) = wing.lib.get_weights(model)
+        weights = {name: np.full((rows, 251), 0.5, "float32")}
+        wing.lib.set_weights(model, weights)
+        weights[name][:] = 7
+        assert (wing.lib.get_weights(model)[name] == 0.5).all()
+
+
+def waves(wing):
+    """A piece with a constant that is no parameter, dropout, and a drawn start."""
+    if wing.name == "torch":
+        import torch
+        from torch import nn
+
+        class Waves(nn.Module):
+            def __init__(self, d):
+                super().__init__()
+                self.maps = nn.ModuleList([wing.lib.linear(d, d) for _ in range(2)])
+                self.drops = nn.ModuleList([nn.Dropout(0.5) for _ in range(2)])
+                table = torch.arange(5 * d).reshape(5, d).sin()
+                self.register_buffer("table", table, persistent=False)
+
+            def forward(self, x):
+                for drop, f in zip(self.drops, self.maps, strict=True):
+                    x = drop(f(x) + self.table)
+                return x
+
+        return Waves
+    import jax.numpy as jnp
+    from flax import nnx
+
+    class Waves(nnx.Module):
+        def __init__(self, d, *, rngs):
+            self.maps = nnx.data([wing.lib.linear(d, d, rngs=rngs) for _ in range(2)])
+            self.drops = nnx.data([nnx.Dropout(0.5, rngs=rngs) for _ in range(2)])
+            self.table = nnx.Variable(jnp.sin(jnp.arange(5 * d).reshape(5, d)))
+
+        def __call__(self, x):
+            for drop, f in zip(self.drops, self.maps, strict=True):
+                x = drop(f(x) + self.table[...])
+            return x
+
+    return Waves
+
+
+def test_a_model_made_of_weights_equals_one_that_they_were_set_in(wing, rng):
+    piece, x = waves(wing), wing.array(rng.standard_normal((5, 7)).astype("float32"))
+    usual = wing.make(piece, 7)
+    drawn = {
+        name: rng.standard_normal(w.shape).astype("float32")
+        for name, w in wing.lib.get_weights(usual).items()
+    }
+    wing.lib.set_weights(usual, drawn)
+    given = dict(drawn)
+    made = wing.module("bridge")._from_weights(piece, given, 7)
+    assert given == {}, "each array is let go of once it is copied"
+    made.eval()
+    np.testing.assert_array_equal(wing.numpy(made(x)), wing.numpy(usual(x)))
+    for name, w in wing.lib.get_weights(made).items():
+        np.testing.assert_array_equal(w, drawn[name])
+    made.train()
+    assert (wing.numpy(made(x)) != wing.numpy(made(x))).any(), "dropout draws nothing"
+
+
+def test_layers_of_a_model_made_of_weights_drop_different_entries():
+    nnx = pytest.importorskip("flax.nnx")
+    from wings import get_wing
+
+    wing = get_wing("nnx")
+    piece = waves(wing)
+    usual = wing.make(piece, 7)
+    weights = wing.lib.get_weights(usual)
+    made = wing.module("bridge")._from_weights(piece, weights, 7)
+    made.train()
+    ones = np.ones((5, 7), np.float32)
+    first, second = (wing.numpy(drop(ones)) for drop in made.drops)
+    assert (first != second).any()
+    assert nnx.graphdef(usual) != nnx.graphdef(made)  # only the mode differs
+    made.eval()
+    assert nnx.graphdef(usual) == nnx.graphdef(made), "two programs for one model"

@@ -48,9 +48,10 @@ def load(path_or_name: str | Path, wing: str = "torch") -> Any:
     files = index(folder)
     plan = _plan(fields, set(files))
     weights = rename(read(files), plan)
-    lib, model = _build(wing, plan)
+    bridge = importlib.import_module(f"course_lib.{wing}.bridge")
+    piece = getattr(importlib.import_module(f"course_lib.{wing}"), plan.model)
     try:
-        lib.set_weights(model, weights)
+        model = bridge._from_weights(piece, weights, plan.config, **plan.options)
     except ValueError as error:
         raise ValueError(
             f"the weights of {folder} do not fit its config.json: {error}"
@@ -71,17 +72,3 @@ def _plan(fields: Fields, names: set[str]) -> Plan:
     model_type = next(name for name, f in _FAMILIES.items() if f is family)
     fields.must("model_type", model_type, default=model_type)
     return family.plan(fields, stated[0], names)
-
-
-def _build(wing: str, plan: Plan) -> tuple[Any, Any]:
-    """The wing and a model of it, whose random start is thrown away at once."""
-    lib = importlib.import_module(f"course_lib.{wing}")
-    piece = getattr(lib, plan.model)
-    if wing == "nnx":
-        from flax import nnx
-
-        return lib, piece(plan.config, **plan.options, rngs=nnx.Rngs(0))
-    import torch
-
-    with torch.random.fork_rng(devices=[]):  # the caller's random numbers stay theirs
-        return lib, piece(plan.config, **plan.options)

@@ -5,9 +5,13 @@ array in PyTorch's layout. Both wings name their parts alike, so weights read fr
 go straight into the other: a table of five rows turns the layouts into each other.
 """
 
-import jax.numpy as jnp
+from collections.abc import Callable
+from typing import Any
+
+import jax
 import numpy as np
 from flax import nnx
+from jax import Array
 
 from course_lib.checks import check_weights
 
@@ -22,13 +26,19 @@ _TABLE = {
 }
 
 
+def _torch_name(path: tuple[Any, ...], p: nnx.Param) -> tuple[str, tuple[int, ...]]:
+    """A parameter's name in PyTorch, and its axes' way to PyTorch's layout."""
+    *parts, leaf = (str(part) for part in path)
+    leaf, axes = _TABLE.get((leaf, p.ndim), (leaf, tuple(range(p.ndim))))
+    return ".".join([*parts, leaf]), axes
+
+
 def _parameters(model: nnx.Module) -> dict[str, tuple[nnx.Param, tuple[int, ...]]]:
     """Each parameter under PyTorch's name, with the axes' way to PyTorch's layout."""
     found = {}
     for path, p in nnx.to_flat_state(nnx.state(model, nnx.Param)):
-        *parts, leaf = (str(part) for part in path)
-        leaf, axes = _TABLE.get((leaf, p.ndim), (leaf, tuple(range(p.ndim))))
-        found[".".join([*parts, leaf])] = (p, axes)
+        name, axes = _torch_name(path, p)
+        found[name] = (p, axes)
     return found
 
 
@@ -60,15 +70,63 @@ def set_weights(model: nnx.Module, weights: dict[str, np.ndarray]) -> None:
         ValueError: A path is missing or unknown, or a shape differs; all are listed,
             and the model is left as it was.
     """
-    parameters = _parameters(model)
+    _check(model, weights)
+    for name, (p, axes) in _parameters(model).items():
+        p[...] = _array(p, axes, np.array(weights[name]))
+
+
+def _check(model: nnx.Module, weights: dict[str, np.ndarray]) -> None:
     shapes = {
         name: tuple(p.shape[axis] for axis in axes)
-        for name, (p, axes) in parameters.items()
+        for name, (p, axes) in _parameters(model).items()
     }
     check_weights(shapes, weights)
-    for name, (p, axes) in parameters.items():
-        array = np.asarray(weights[name]).transpose(np.argsort(axes))
-        p[...] = jnp.asarray(array, dtype=p.dtype)
+
+
+def _array(p: nnx.Param, axes: tuple[int, ...], array: np.ndarray) -> Array:
+    """In NNX's layout. It may go on using the memory of `array`."""
+    turned = array.transpose(np.argsort(axes))
+    return jax.device_put(np.asarray(turned, dtype=p.dtype, order="C"))
+
+
+def _from_weights(
+    piece: Callable[..., nnx.Module],
+    weights: dict[str, np.ndarray],
+    *args: Any,
+    **options: Any,
+) -> nnx.Module:
+    """`piece(*args, **options)` with these weights, which are taken out of the dict.
+
+    No random start is computed only to be thrown away: the model is traced for its
+    shapes, which are then filled.
+    """
+
+    def make() -> nnx.Module:
+        return piece(*args, **options, rngs=nnx.Rngs(0))
+
+    model = nnx.eval_shape(make)
+    _check(model, weights)
+    graphdef, shapes, streams, constants = nnx.split(
+        model, nnx.Param, nnx.RngState, ...
+    )
+    parameters, keys = [], []
+    for path, p in nnx.to_flat_state(shapes):
+        name, axes = _torch_name(path, p)
+        parameters.append((path, p.replace(_array(p, axes, weights.pop(name)))))
+    for i, (path, stream) in enumerate(nnx.to_flat_state(streams)):  # dropout's
+        is_key = isinstance(stream, nnx.RngKey)
+        start = jax.random.key(i) if is_key else np.zeros(stream.shape, np.uint32)
+        keys.append((path, stream.replace(jax.device_put(start))))
+    if jax.tree.leaves(constants):
+        # Compiled, so that all else that `make` computes is left out.
+        unnamed = nnx.Not(nnx.Any(nnx.Param, nnx.RngState))
+        constants = jax.jit(lambda: nnx.state(make(), unnamed))()
+    return nnx.merge(
+        graphdef,
+        nnx.from_flat_state(parameters),
+        nnx.from_flat_state(keys),
+        constants,
+    )
 
 
 def from_builtin(layer: nnx.MultiHeadAttention) -> dict[str, np.ndarray]:

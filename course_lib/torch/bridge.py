@@ -6,9 +6,13 @@ go straight into the other: here nothing changes, in the NNX wing a table of fiv
 does.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import torch
 from torch import nn
+from torch.overrides import TorchFunctionMode
 
 from course_lib.checks import check_weights
 
@@ -40,11 +44,49 @@ def set_weights(model: nn.Module, weights: dict[str, np.ndarray]) -> None:
         ValueError: A path is missing or unknown, or a shape differs; all are listed,
             and the model is left as it was.
     """
+    _move_weights(model, dict(weights))
+
+
+def _move_weights(model: nn.Module, weights: dict[str, np.ndarray]) -> None:
+    """`set_weights`, forgetting each array once it is copied: less memory at a time."""
     parameters = dict(model.named_parameters())
     check_weights({name: tuple(p.shape) for name, p in parameters.items()}, weights)
     with torch.no_grad():
         for name, p in parameters.items():
-            p.copy_(torch.from_numpy(np.array(weights[name])))
+            # PyTorch takes no read-only arrays and no negative strides.
+            array = np.require(weights.pop(name), requirements=["C", "W"])
+            p.copy_(torch.from_numpy(array))
+
+
+class _NoRandomStart(TorchFunctionMode):
+    """Parameters keep the memory as they find it: what they start with is replaced.
+
+    (Made on the meta device, buffers would have no values either.)
+    """
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        target = args[0] if args else kwargs.get("tensor")
+        draws = getattr(func, "__name__", "").endswith(("normal_", "uniform_"))
+        if draws and isinstance(target, nn.Parameter):
+            return target
+        return func(*args, **kwargs)
+
+
+def _from_weights(
+    piece: Callable[..., nn.Module],
+    weights: dict[str, np.ndarray],
+    *args: Any,
+    **options: Any,
+) -> nn.Module:
+    """`piece(*args, **options)` with these weights, which are taken out of the dict.
+
+    No random start is computed only to be thrown away; buffers are as always.
+    """
+    with _NoRandomStart():
+        model = piece(*args, **options)
+    _move_weights(model, weights)
+    return model
 
 
 def from_builtin(layer: nn.MultiheadAttention) -> dict[str, np.ndarray]:
