@@ -1,8 +1,7 @@
 """Households: Engel's 235 Belgian ones, and simulated ones whose true curve is known.
 
 Engel's data come with statsmodels; Koenker and Bassett 1982 used them (Econometrica
-50(1), 43-61). The simulated households are there to measure a method against the truth,
-which no real data set gives.
+50(1), 43-61).
 """
 
 from dataclasses import dataclass
@@ -20,8 +19,8 @@ class Households:
     Args:
         features: What is known of each, `n F`.
         values: What each one spends, truth plus noise, `n 1`.
-        truth: What a household like this spends on average, `n 1`: the predictor with
-            the smallest possible expected squared error, `noise ** 2`.
+        truth: The expected value given the features, `n 1`: the predictor with the
+            smallest possible expected squared error, `noise ** 2`.
         noise: Standard deviation of `values - truth`.
         relevant: The columns of `features` that the truth depends on.
     """
@@ -38,9 +37,6 @@ def engel() -> tuple[np.ndarray, np.ndarray]:
 
     Returns:
         Income and expenditure on food, both in Belgian francs a year, both `(235,)`.
-
-    Raises:
-        ImportError: statsmodels, which ships the data, is not installed.
     """
     try:
         from statsmodels.datasets import engel as shipped
@@ -61,15 +57,9 @@ def draw_wave(n: int, *, noise: float = 0.3, seed: int | list[int]) -> Household
     """Households with one feature, uniform on [0, 1], around `wave`.
 
     Args:
-        n: How many.
+        n: Number of households.
         noise: Standard deviation around the curve.
-        seed: Seed of the draw; a list of whole numbers is one seed too.
-
-    Returns:
-        The sample, with its truth.
-
-    Raises:
-        ValueError: n is not at least 1, or the noise is negative.
+        seed: Fixes the draw; a list of whole numbers is one seed too.
     """
     _check(n, noise)
     rng = np.random.default_rng(seed)
@@ -78,14 +68,7 @@ def draw_wave(n: int, *, noise: float = 0.3, seed: int | list[int]) -> Household
 
 
 def spending(features: np.ndarray) -> np.ndarray:
-    """The true surface of `draw_spending`: a wave in one feature, a bowl in another.
-
-    Args:
-        features: `n F` with F at least 2, each in [-1, 1].
-
-    Returns:
-        sin(π x₀) + x₁², `n 1`.
-    """
+    """The true surface of `draw_spending`: sin(π x₀) + x₁², `n 1`."""
     x = np.asarray(features, dtype=np.float64)
     return np.sin(np.pi * x[:, :1]) + x[:, 1:2] ** 2
 
@@ -93,22 +76,15 @@ def spending(features: np.ndarray) -> np.ndarray:
 def draw_spending(
     n: int, *, n_noise: int = 20, noise: float = 0.2, seed: int | list[int]
 ) -> Households:
-    """Households with two features that matter and many that do not.
+    """Households with two relevant features and many irrelevant ones.
 
-    All features are uniform on [-1, 1] and independent, so nothing but the values tells
-    the two from the rest.
+    All features are uniform on [-1, 1] and independent.
 
     Args:
-        n: How many households.
-        n_noise: How many features have nothing to do with spending.
+        n: Number of households.
+        n_noise: Number of irrelevant features; they stand after the two others.
         noise: Standard deviation around `spending`.
-        seed: Seed of the draw; a list of whole numbers is one seed too.
-
-    Returns:
-        The sample with 2 + n_noise features, and its truth.
-
-    Raises:
-        ValueError: n is not at least 1, n_noise or the noise is negative.
+        seed: As in `draw_wave`.
     """
     _check(n, noise)
     if n_noise:

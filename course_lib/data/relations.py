@@ -2,13 +2,13 @@
 
 Each firm buys from one other firm, its supplier, and sells to another, its buyer. On a
 day when the supplier is open, a crate arrives at the firm's warehouse; on a day when
-the buyer is open, a crate leaves. By how much does the stock change?
+the buyer is open, a crate leaves. The target is the change of the stock:
 
     change_i = open[supplier of i] - open[buyer of i]
 
-One head gives each firm an average of what the others say, with positive weights, and
-an average can't subtract: `one_head_bound` is what it can explain at best. Two heads
-and an output projection can take the difference.
+One head averages with positive weights, and an average can't subtract:
+`one_head_bound` is what it can explain at best. Two heads and an output projection can
+take the difference.
 """
 
 from dataclasses import dataclass
@@ -21,12 +21,12 @@ from course_lib.checks import check_size
 
 @dataclass(frozen=True, kw_only=True)
 class Warehouses:
-    """Days at warehouses, and what happened there.
+    """Days at warehouses. Nothing is noise.
 
     Args:
         is_open: 1 where a firm is open that day, else 0, `n T`.
-        ties: Who deals with whom, `n 2 T T`: `ties[:, 0, i, j]` is True where j
-            supplies i, `ties[:, 1, i, j]` where j buys from i.
+        ties: The two relations, `n 2 T T`: `ties[:, 0, i, j]` is True where j supplies
+            i, `ties[:, 1, i, j]` where j buys from i.
         change: Crates that came in minus crates that went out, -1, 0 or 1, `n T`.
     """
 
@@ -39,15 +39,9 @@ def draw_warehouses(n: int, *, n_firms: int = 5, seed: int | list[int]) -> Wareh
     """Draw days: each with a ring of its own, each firm open with probability 1/2.
 
     Args:
-        n: How many days.
+        n: Number of days.
         n_firms: T, at least 3, so that supplier, buyer and firm are three.
-        seed: Seed of the draw; a list of whole numbers is one seed too.
-
-    Returns:
-        The days. Nothing is noise: open, ties and change fit exactly.
-
-    Raises:
-        ValueError: n is not at least 1, or n_firms not at least 3.
+        seed: Fixes the draw; a list of whole numbers is one seed too.
     """
     _check(n, n_firms)
     rng = np.random.default_rng(seed)
@@ -59,19 +53,10 @@ def draw_warehouses(n: int, *, n_firms: int = 5, seed: int | list[int]) -> Wareh
 
 
 def every_day(n_firms: int = 5) -> Warehouses:
-    """List every day there can be on one ring: all `2 ** n_firms`, equally likely.
+    """Every day there can be on one ring, once: `2 ** n_firms`, equally likely.
 
-    What a model scores here is its exact expected score, without a sampling error, if
-    it does not care about the firms' order, as attention does not.
-
-    Args:
-        n_firms: T, at least 3. Firm 0 supplies firm 1, and so on round.
-
-    Returns:
-        The days.
-
-    Raises:
-        ValueError: n_firms is not at least 3.
+    A model that ignores the firms' order, as attention does, has its exact expected
+    score here. Firm 0 supplies firm 1, and so on round.
     """
     _check(1, n_firms)
     is_open = np.array(list(product((0, 1), repeat=n_firms)), dtype=np.int64)
@@ -80,15 +65,12 @@ def every_day(n_firms: int = 5) -> Warehouses:
 
 
 def one_head_bound() -> float:
-    """The share of the variance of `change` that one head can explain at best.
+    """R², the share of the variance of `change` that one head can explain at best.
 
-    The claim behind the number: whatever its weights, a head's answer when just one of
-    the two is open lies between its answers when both are and when neither is. Of all
-    predictions that obey this, the best takes each of the two mixed cases for one of
-    the pure ones, and gives each group its mean.
-
-    Returns:
-        R², the same however many firms there are.
+    Whatever its weights, a head's output when just one of the two is open lies between
+    its outputs when both are and when neither is. Of all predictions that obey this,
+    the best takes each of the two mixed cases for one of the pure ones, and gives each
+    group its mean. The number of firms does not matter.
     """
     errors = []
     for taken_for in product(("neither open", "both open"), repeat=2):

@@ -1,8 +1,8 @@
-"""Short tasks on sequences of symbols, each with the best result there is.
+"""Short tasks on sequences of symbols, each with its best attainable result.
 
 Conventions, the same in every task: ids are int64; 0 is padding, on the right only,
 with the true `lengths` beside it; symbols start at 1, and special symbols come after
-the ordinary ones; a target of `IGNORE` (-100) is not counted.
+the ordinary ones; a target of `IGNORE` (-100) is not counted. A seed fixes the draw.
 """
 
 import math
@@ -21,12 +21,12 @@ class NextToken:
     """Sequences in which a token is to be predicted at each position.
 
     Args:
-        tokens: What the model reads, `N T`.
-        targets: What it should say at each position, `N T`; `IGNORE` is not counted.
+        tokens: The inputs, `N T`.
+        targets: The token to predict at each position, `N T`, or `IGNORE`.
         vocab_size: Ids run from 0 (padding, which never occurs here) to this less 1.
         best_loss: The expected loss of the best predictor at each position, in nats,
             `T`; NaN where nothing is counted.
-        chance: Accuracy of a guess that looks at nothing.
+        chance: Accuracy of a uniform guess.
     """
 
     tokens: np.ndarray
@@ -38,13 +38,13 @@ class NextToken:
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Sequences to be turned into others.
+    """Sequence-to-sequence pairs.
 
     Args:
         sources: Ids, padded with 0 on the right, `N S`.
-        targets: `<start>`, the answer, `<end>`, then padding, `N S+2`. A decoder reads
-            `targets[:, :-1]` and should say `targets[:, 1:]`.
-        lengths: True lengths of the sources, `N`; an answer is as long as its source.
+        targets: `<start>`, the output, `<end>`, then padding, `N S+2`. With teacher
+            forcing, a decoder reads `targets[:, :-1]` and predicts `targets[:, 1:]`.
+        lengths: True lengths of the sources, which are those of the outputs, `N`.
         vocab_size: Ids run from 0 (padding) to this less 1.
         start_id: The id of `<start>`.
         end_id: The id of `<end>`.
@@ -61,22 +61,21 @@ class Pairs:
 
 
 def induction(n: int, *, seed: int, n_pairs: int = 16, n_symbols: int = 8) -> NextToken:
-    """A code that holds for one sequence only: key, value, key, value, ...
+    """In-context copying: a code that holds for one sequence only, key, value, key, ...
 
-    Each sequence draws its own code, a value for every symbol, and then asks for
-    symbols at random. Where a key returns, its value must be copied from the place
-    where the key stood before; nothing can be remembered from other sequences. Keys
-    come with repetition, so neither distance nor position gives the answer away.
+    Each sequence draws its own code, a value for every symbol, and keys at random. When
+    a key returns, its value must be copied from where the key stood before; nothing can
+    be memorized across sequences, and neither distance nor position gives it away.
 
-    The best predictor pays log(n_symbols) for each key and for a value whose key is
-    new, and nothing for a value whose key has been seen. The i-th key (from 0) is new
-    with probability (1 - 1/n_symbols)^i, which gives `best_loss` exactly.
+    The best predictor pays log(n_symbols) for a key and for a value whose key is new,
+    and nothing for a value whose key has been seen. The i-th key (from 0) is new with
+    probability (1 - 1/n_symbols)^i, which gives `best_loss` exactly.
 
     Args:
         n: Number of sequences, N.
         seed: Fixes the draw.
-        n_pairs: Pairs in a sequence; T = 2 n_pairs - 1, as the last token is only
-            asked.
+        n_pairs: Pairs in a sequence; T = 2 n_pairs - 1, as the last token is only a
+            target.
         n_symbols: Symbols, ids 1 to `n_symbols`, which serve as keys and as values.
 
     Returns:
@@ -91,19 +90,13 @@ def induction(n: int, *, seed: int, n_pairs: int = 16, n_symbols: int = 8) -> Ne
     text = np.stack([keys, values], axis=2).reshape(n, 2 * n_pairs)
     best = np.full(2 * n_pairs, math.log(n_symbols))
     best[1::2] *= (1 - 1 / n_symbols) ** np.arange(n_pairs)
-    return NextToken(
-        tokens=text[:, :-1],
-        targets=text[:, 1:],
-        vocab_size=n_symbols + 1,
-        best_loss=best[1:],
-        chance=1 / n_symbols,
-    )
+    return NextToken(text[:, :-1], text[:, 1:], n_symbols + 1, best[1:], 1 / n_symbols)
 
 
 def recall(
     n: int, *, seed: int, distance: int, length: int = 32, n_symbols: int = 8
 ) -> NextToken:
-    """Random symbols; at each position, say the one that stood `distance` steps before.
+    """Random symbols; the target is the symbol `distance` steps before.
 
     Args:
         n: Number of sequences, N.
@@ -114,9 +107,6 @@ def recall(
 
     Returns:
         The first `distance` targets are `IGNORE`; from there on the best loss is 0.
-
-    Raises:
-        ValueError: The distance reaches beyond the sequence.
     """
     if not 0 <= distance < length:
         raise ValueError(
@@ -143,9 +133,6 @@ def reversal(
         max_length: S, the longest source.
         min_length: The shortest source.
         n_symbols: Symbols, ids 1 to `n_symbols`; `<start>` and `<end>` come after them.
-
-    Raises:
-        ValueError: The lengths are not in order.
     """
     check_lengths(min_length, max_length)
     check_size("n_symbols", n_symbols)
@@ -164,11 +151,7 @@ def reversal(
 
 
 def check_lengths(shortest: int, longest: int) -> None:
-    """Refuse a shortest length that is not positive or exceeds the longest.
-
-    Raises:
-        ValueError: With both lengths.
-    """
+    """Refuse a shortest length that is not positive or exceeds the longest."""
     if not 1 <= shortest <= longest:
         raise ValueError(
             "min_length must be at least 1 and at most max_length: got min_length="
