@@ -1,4 +1,4 @@
-r"""Exact inference in a source of symbols with finitely many hidden states.
+r"""Hidden Markov source with exact inference: entropies, floors, posteriors.
 
 The source is a table `T[x, s, u]`: in state s, the probability of emitting symbol x and
 moving to state u. Sums over hidden paths are products of these matrices, so that
@@ -6,8 +6,8 @@ moving to state u. Sums over hidden paths are products of these matrices, so tha
     P(x_1 ... x_n) = start T[x_1] ... T[x_n] 1                           (eq. 1)
 
 which is the forward algorithm (Rabiner 1989, doi:10.1109/5.18626). Every source here is
-*unifilar*: the state and the symbol fix the next state. A reader who knows the first
-state therefore never loses it, and the entropy rate has a closed form,
+*unifilar*: the state and the symbol fix the next state. The state therefore never gets
+lost, and the entropy rate has a closed form,
 
     h = sum_s pi_s H(x | s),     pi = pi sum_x T[x]                      (eq. 2)
 
@@ -21,16 +21,11 @@ from functools import cached_property
 
 import numpy as np
 
+Belief = tuple[tuple[int, float], ...]  # states with their probabilities
+
 
 def entropy(p: np.ndarray) -> np.ndarray:
-    """Entropy of distributions along the last axis, in nats; 0 log 0 counts as 0.
-
-    Args:
-        p: Probabilities, `*B V`.
-
-    Returns:
-        `*B`, at least 0.
-    """
+    """Entropy of distributions along the last axis, in nats; 0 log 0 counts as 0."""
     p = np.asarray(p, dtype=np.float64)
     return -np.sum(p * np.log(np.where(p > 0, p, 1.0)), axis=-1)
 
@@ -40,9 +35,9 @@ class Source:
     """A unifilar source of symbols.
 
     Args:
-        table: `T[x, s, u]`, `V S S`: emit x in state s and move to u. Symbols that are
-            never emitted (special tokens) have a matrix of zeros.
-        start: The state before the first symbol of a sequence, a whole number.
+        table: `T[x, s, u]`, `V S S`. Symbols that are never emitted (special tokens)
+            have a matrix of zeros.
+        start: The state before the first symbol of a sequence.
 
     Raises:
         ValueError: Probabilities do not sum to 1, or a state and a symbol leave the
@@ -86,8 +81,8 @@ class Source:
         chain = self.table.sum(0)
         rows = np.vstack([chain.T - np.eye(self.n_states), np.ones(self.n_states)])
         goal = np.append(np.zeros(self.n_states), 1.0)
-        share = np.linalg.lstsq(rows, goal, rcond=None)[0]
-        return np.maximum(share, 0) / np.maximum(share, 0).sum()
+        share = np.maximum(np.linalg.lstsq(rows, goal, rcond=None)[0], 0)
+        return share / share.sum()
 
     @cached_property
     def entropy_rate(self) -> float:
@@ -95,20 +90,11 @@ class Source:
         return float(self.stationary @ entropy(self.emission))
 
     def sample(self, n: int, length: int, *, seed: int) -> np.ndarray:
-        """Draw sequences that all begin in the start state.
-
-        Args:
-            n: Number of sequences.
-            length: Symbols in each.
-            seed: Fixes the draw.
-
-        Returns:
-            Symbols, `n length`, int64.
-        """
+        """Draw sequences from the start state: `n length`, int64."""
         uniforms = np.random.default_rng(seed).random((n, length))
         edges = np.cumsum(self.emission, axis=1)
-        # Rounding may leave the last edge below 1: the last symbol that can come is the
-        # one that takes the remainder.
+        # Rounding may leave the last edge below 1: the last possible symbol takes the
+        # remainder.
         last = self.emission.shape[1] - 1 - (self.emission[:, ::-1] > 0).argmax(1)
         states = np.full(n, self.start)
         symbols = np.empty((n, length), dtype=np.int64)
@@ -125,9 +111,8 @@ class Source:
             symbols: Sequences that begin in the start state, `B T`.
 
         Returns:
-            `B (T+1) V`: row t is P(x_t | x_0 ... x_{t-1}); the last row is the
-            distribution of the symbol that would come next. Cross-entropy against row t
-            is what a causal model pays at least, on average.
+            `B (T+1) V`: row t is P(x_t | x_0 ... x_{t-1}), the best that a causal model
+            can predict; the last row is for the symbol that would come next.
 
         Raises:
             ValueError: A sequence could not have come from this source.
@@ -149,28 +134,27 @@ class Source:
     def losses(self, symbols: np.ndarray) -> np.ndarray:
         """-log P(x_t | x_0 ... x_{t-1}) of each symbol, `B T`, in nats.
 
-        Their mean is the loss that the best possible model has on these very sequences:
-        a floor without sampling error.
+        Their mean is the loss of the best possible causal model on these very
+        sequences: a floor without sampling error.
         """
         symbols = np.asarray(symbols)
         given = self.next_symbol(symbols)[:, :-1]
         return -np.log(np.take_along_axis(given, symbols[..., None], -1)[..., 0])
 
+    def _state_shares(self, length: int) -> np.ndarray:
+        """The distribution of the state before each symbol, `length S`."""
+        chain, shares = self.table.sum(0), [np.eye(self.n_states)[self.start]]
+        while len(shares) < length:
+            shares.append(shares[-1] @ chain)
+        return np.array(shares)
+
     def position_entropies(self, length: int) -> np.ndarray:
-        """H(x_t | x_0 ... x_{t-1}) for sequences that begin in the start state.
+        """H(x_t | x_0 ... x_{t-1}) for sequences from the start state, `length`.
 
-        Their mean is the expected floor of a causal model on sequences of this length;
-        it tends to `entropy_rate`.
-
-        Returns:
-            `length` entropies, in nats.
+        Their mean is the expected loss of the best causal model on sequences of this
+        length; it tends to `entropy_rate`.
         """
-        chain, now = self.table.sum(0), np.eye(self.n_states)[self.start]
-        steps = []
-        for _ in range(length):
-            steps.append(now @ entropy(self.emission))
-            now = now @ chain
-        return np.array(steps)
+        return self._state_shares(length) @ entropy(self.emission)
 
     @cached_property
     def _members(self) -> np.ndarray:
@@ -197,14 +181,11 @@ class Source:
         return chance, self.next_state[:, first], entropy(self._members)
 
     def ngram_entropies(self, order: int) -> np.ndarray:
-        """What the best model with a short memory pays, in the long run.
-
-        Args:
-            order: The longest n-gram.
+        """The loss of the best n-gram model in the long run, for n = 1 to `order`.
 
         Returns:
-            `order` conditional entropies in nats: H(x_t), H(x_t | x_{t-1}), ...; entry
-            n - 1 is the best loss of an n-gram model. They fall towards `entropy_rate`.
+            `order` conditional entropies in nats, H(x_t), H(x_t | x_{t-1}), ..., which
+            fall towards `entropy_rate`.
         """
         within = self._groups[2]
         tables = np.einsum("gv,vsu->gsu", (self._members > 0).astype(float), self.table)
@@ -224,90 +205,69 @@ class Source:
         return np.array(found)
 
     def masked_entropies(self, length: int) -> np.ndarray:
-        """H(x_t | all other symbols), one position hidden at a time.
+        """H(x_t | all other symbols), one position masked at a time, `length`.
 
-        What the best bidirectional model pays at position t of a sequence that begins
-        in the start state, when x_t alone is hidden. Given the state before it, x_t
-        splits into the group it belongs to, about which the right-hand side tells
-        through the states, and the symbol within the group, about which nothing tells.
-
-        Args:
-            length: Symbols in a sequence.
-
-        Returns:
-            `length` entropies, in nats.
+        The expected loss of the best bidirectional model on sequences from the start
+        state. Given the state before it, x_t splits into its group, about which the
+        right-hand side tells through the states, and the symbol within the group, about
+        which nothing tells.
         """
-        chance, arrow, within = self._groups
-        fade = np.array(
-            [self._fading(s, arrow, chance, length) for s in range(len(arrow))]
-        )
-        own = chance @ within  # S
-        chain, now = self.table.sum(0), np.eye(self.n_states)[self.start]
-        result = []
-        for t in range(length):
-            result.append(now @ (fade[:, length - 1 - t] + own))
-            now = now @ chain
-        return np.array(result)
+        chance, _, within = self._groups
+        fade = np.array([self._fading(s, length) for s in range(self.n_states)])
+        lost = fade[:, ::-1].T + chance @ within  # positions, states
+        return (self._state_shares(length) * lost).sum(1)
 
-    def _fading(
-        self, state: int, arrow: np.ndarray, chance: np.ndarray, length: int
-    ) -> np.ndarray:
-        """H(hidden group | state before it, next r symbols), r = 0 ... length - 1."""
-        candidates = tuple(
-            (int(arrow[state, g]), float(chance[state, g]))
-            for g in np.flatnonzero(chance[state])
-        )
-        beliefs = {candidates: 1.0}
+    def _fading(self, state: int, length: int) -> np.ndarray:
+        """H(masked group | state before it, next r symbols), r = 0 ... length - 1."""
+        chance, arrow, _ = self._groups
+
+        def left(beliefs: dict[Belief, float]) -> float:
+            pairs = ((w, np.array([p for _, p in b])) for b, w in beliefs.items())
+            return float(sum(w * entropy(p) for w, p in pairs))
+
+        groups = np.flatnonzero(chance[state])
+        beliefs: dict[Belief, float] = {
+            tuple((int(arrow[state, g]), float(chance[state, g])) for g in groups): 1.0
+        }
         settled, levels = 0.0, []
         for _ in range(length):
-            open_beliefs: dict[tuple, float] = {}
-            for belief, weight in beliefs.items():
-                p = np.array([p for _, p in belief])
-                if len({s for s, _ in belief}) == 1:  # nothing more can be learned
-                    settled += weight * entropy(p)
-                else:
-                    open_beliefs[belief] = open_beliefs.get(belief, 0.0) + weight
-            levels.append(
-                settled
-                + sum(
-                    w * entropy(np.array([p for _, p in b]))
-                    for b, w in open_beliefs.items()
-                )
-            )
+            # Where only one state is possible, nothing more can be learned.
+            done = {b: w for b, w in beliefs.items() if len({s for s, _ in b}) == 1}
+            unsettled = {b: w for b, w in beliefs.items() if b not in done}
+            settled += left(done)
+            levels.append(settled + left(unsettled))
             beliefs = {}
-            for belief, weight in open_beliefs.items():
-                for p, after in self._updates(belief, arrow, chance):
+            for belief, weight in unsettled.items():
+                for p, after in self._updates(belief):
                     beliefs[after] = beliefs.get(after, 0.0) + weight * p
         return np.array(levels)
 
-    @staticmethod
-    def _updates(
-        belief: tuple[tuple[int, float], ...], arrow: np.ndarray, chance: np.ndarray
-    ) -> Iterator[tuple[float, tuple[tuple[int, float], ...]]]:
+    def _updates(self, belief: Belief) -> Iterator[tuple[float, Belief]]:
+        """Each next group's probability, and the belief after it."""
+        chance, arrow, _ = self._groups
         states = np.array([s for s, _ in belief])
         weights = np.array([p for _, p in belief])
         joint = weights[:, None] * chance[states]  # candidates, groups
         for g in np.flatnonzero(joint.any(0)):
             p = float(joint[:, g].sum())
+            pairs = zip(states, joint[:, g], strict=True)
             yield (
                 p,
                 tuple(
-                    (int(arrow[s, g]), round(float(w / p), 12))
-                    for s, w in zip(states, joint[:, g], strict=True)
-                    if w > 0
+                    (int(arrow[s, g]), round(float(w / p), 12)) for s, w in pairs if w
                 ),
             )
 
     def posterior(self, likelihood: np.ndarray) -> np.ndarray:
-        """P(x_t | all that is observed elsewhere), by forward and backward passes.
+        """P(x_t | all that is observed elsewhere): the forward-backward algorithm.
 
         Args:
             likelihood: `B T V`, the probability of what was observed at position t if
                 the symbol there were x: a one-hot row for a symbol that is seen, ones
-                for one that is hidden, anything between for noise.
+                for one that is masked, anything between for noise.
 
         Returns:
-            `B T V`. The position's own observation is left out: to put it in, multiply
+            `B T V`. The position's own observation is left out: to include it, multiply
             by its likelihood and normalize.
 
         Raises:
