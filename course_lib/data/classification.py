@@ -43,14 +43,8 @@ def which_came_first(
     """Two marked symbols among others: class 1 if the first of them comes first.
 
     Rows 2i and 2i+1 are the same sequence with the marked symbols exchanged: the same
-    tokens in different classes, so the accuracy of a bag of words is exactly 1/2.
-
-    Args:
-        n: Number of sequences, even.
-        seed: Fixes the draw.
-        length: T; at least 2.
-        n_symbols: Ordinary symbols, ids 1 to `n_symbols`; the two marked ones are
-            `n_symbols + 1` and `n_symbols + 2`.
+    tokens in different classes, so the accuracy of a bag of words is exactly 1/2. The
+    marked symbols are `n_symbols + 1` and `n_symbols + 2`.
     """
     _check_even(n)
     if length < 2:
@@ -110,7 +104,7 @@ def majority(
         ties: "B" to count them to class B, "none" to draw another sequence instead.
 
     Returns:
-        Labels are 1 for class A and 0 for class B, half of each (the odd one is B).
+        Labels are 1 for class A and 0 for B, half of each (the odd one is B).
     """
     check_choice("ties", ties, ("B", "none"))
     check_lengths(min_length, max_length)
@@ -133,16 +127,8 @@ def late_majority(n: int, *, seed: int, side: int = 5, highest: int = 7) -> Labe
     A sequence is a left part, a marker and a right part. Its class is the majority
     class of the right part; the left part has the other class. Rows 2i and 2i+1
     exchange the parts, so the accuracy of a bag of words is exactly 1/2. Parts have odd
-    lengths, so there are no ties.
-
-    Args:
-        n: Number of sequences, even.
-        seed: Fixes the draw.
-        side: The longest part, odd; T = 2 side + 1.
-        highest: Entries run from 1 to this; the marker is `highest + 1`.
-
-    Returns:
-        Labels are 1 for class A and 0 for class B, half of each.
+    lengths up to `side`, so there are no ties. Entries run from 1 to `highest`, and the
+    marker is the next id.
     """
     _check_even(n)
     _check_highest(highest)

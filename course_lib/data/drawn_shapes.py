@@ -1,13 +1,13 @@
 """Small drawn images of four classes: disk, square, triangle, cross.
 
-Place, size, rotation and brightness are random, and noise lies over everything. How
-much of a pixel is covered follows from the distance of its middle to the shape's edge,
-so edges are smooth. All four shapes have the same area for the same size: brightness
-alone does not tell them apart.
+Place, size, rotation and brightness are random, and noise lies over everything. Edges
+are smooth: how much of a pixel is covered follows from the distance of its middle to
+the edge. All four shapes of a size have the same area, so brightness alone does not
+tell them apart.
 
-Nobody can classify without error, as noise may turn any shape into any other. How far
-one can get at least is shown by a matched filter that knows how the images were drawn
-(`matched_filter`): the best possible rule is right at least as often.
+No rule is without error, as noise may turn any shape into any other. A matched filter
+that knows how the images were drawn (`matched_filter`) is a lower bound for the
+accuracy of the best rule.
 """
 
 import math
@@ -38,8 +38,7 @@ class Shapes:
         images: Gray values, 0 for the ground, `N 1 S S`, float32; noise takes them
             below 0 and above 1.
         labels: The class, an index into `SHAPES`, `N`.
-        center: Row and column of the middle, in pixels from the upper left corner, `N
-            2`.
+        center: Row and column of the middle, in pixels, `N 2`.
         radius: Radius of the disk with the shape's area, in pixels, `N`.
         angle: Rotation in radians, `N`.
         brightness: Gray value of the shape, `N`.
@@ -58,17 +57,13 @@ class Shapes:
 def drawn_shapes(n: int, *, seed: int, size: int = 32, noise: float = 0.2) -> Shapes:
     """Draw images, of each class equally many (the first ones take the remainder).
 
+    Shapes lie wholly inside their images.
+
     Args:
         n: Number of images, N.
         seed: Fixes the draw.
         size: S, height and width in pixels, at least 12.
         noise: Standard deviation of the noise, in gray values, at least 0.
-
-    Returns:
-        Shapes that lie wholly inside their images.
-
-    Raises:
-        ValueError: The images are too small, or the noise is negative.
     """
     check_size("n", n)
     if size < 12:
@@ -98,17 +93,9 @@ def drawn_shapes(n: int, *, seed: int, size: int = 32, noise: float = 0.2) -> Sh
 def draw(
     name: str, size: int, center: np.ndarray, radius: np.ndarray, angle: np.ndarray
 ) -> np.ndarray:
-    """The share of each pixel that a shape covers, to within a few hundredths.
+    """The share of each pixel that a shape covers, `N S S`, to a few hundredths.
 
-    Args:
-        name: One of `SHAPES`.
-        size: S.
-        center: Row and column, `N 2`, in pixels.
-        radius: Radius of the disk with the same area, `N`, in pixels.
-        angle: Rotation, `N`, in radians.
-
-    Returns:
-        `N S S`, from 0 to 1.
+    `center`, `radius` and `angle` are as in `Shapes`.
     """
     middle = np.arange(size) + 0.5
     rows = middle[:, None] - center[:, 0, None, None]  # N, rows, 1
@@ -151,12 +138,10 @@ def _extent(name: str) -> float:
 def matched_filter(
     images: np.ndarray, *, n_radii: int = 6, n_angles: int = 8
 ) -> np.ndarray:
-    """Classify by the drawing that explains an image best.
+    """Matched filter: the class of the drawing with the least squared error.
 
-    Every class is drawn in some sizes and rotations, laid on every place, and given the
-    brightness that fits; the class of the drawing that leaves the least squared error
-    is the answer. With Gaussian noise this is the likelihood of the image, maximized
-    over what is not known about it.
+    Every class is drawn in some sizes and rotations, at every place, with the
+    brightness that fits best: with Gaussian noise, maximum likelihood.
 
     Args:
         images: `N 1 S S`.
@@ -164,7 +149,7 @@ def matched_filter(
         n_angles: Rotations tried.
 
     Returns:
-        Labels, `N`. How often they are right is a bound from below for the best rule.
+        Labels, `N`.
     """
     size = images.shape[-1]
     spectra = np.fft.rfft2(images[:, 0].astype(np.float64))

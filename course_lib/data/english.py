@@ -1,14 +1,13 @@
 """Real English that is on every machine: the prose of Python's own documentation.
 
-`pydoc_data.topics` holds the language reference that `help()` shows, as the Python
-Software Foundation publishes it. Only prose is kept (no code, grammar rules, tables or
-notes on versions), one paragraph a line, in plain ASCII; a paragraph that several
-topics share is kept once, so that nothing held out has been read in training.
+`pydoc_data.topics` holds the language reference that `help()` shows. Only prose is kept
+(no code, grammar rules, tables or notes on versions), one paragraph a line, in ASCII; a
+paragraph that several topics share is kept once. Whole topics are held out, by their
+names.
 
 The documentation changes with Python. `english.txt` lists the fingerprints (CRC-32) of
-the paragraphs that Python 3.11, 3.13 and 3.14 have word for word in common, by topic
-and in order, so that those versions give one and the same text. Whole topics are held
-out, and a topic's name alone decides on which side it is.
+the paragraphs that Python 3.11, 3.13 and 3.14 have in common, by topic and in order, so
+that those versions give one and the same text.
 """
 
 import re
@@ -17,33 +16,22 @@ from dataclasses import dataclass
 from importlib import resources
 from zlib import crc32
 
-_PLAIN = str.maketrans(
-    {
-        "“": '"',
-        "”": '"',
-        "‘": "'",
-        "’": "'",
-        "–": "-",
-        "—": "-",
-        "…": "...",
-        "\xa0": " ",
-    }
-)
+_PLAIN = str.maketrans("“”‘’–—\xa0", "\"\"''-- ") | {ord("…"): "..."}
 _CODE = (">>>", "::=", "==", " = ", "New in", "Changed in", "Deprecated", "Added in")
 
 
 @dataclass(frozen=True)
 class English:
-    """A text to learn from, and one to be tested on.
+    """A training text and a held-out text.
 
     Args:
-        train: One paragraph a line, an empty line between topics; ASCII, so a character
-            is a byte.
+        train: One paragraph a line, an empty line between topics; a character is a
+            byte.
         held_out: The same, about other topics.
         train_topics: Names of the topics in `train`, in order.
         held_out_topics: Names of the topics in `held_out`.
-        n_missing: Paragraphs on the list that this version of Python does not have: 0
-            where the text is exactly the one that the course was written with.
+        n_missing: Listed paragraphs that this version of Python does not have: 0 where
+            the text is exactly the one that the course was written with.
     """
 
     train: str
@@ -54,21 +42,13 @@ class English:
 
 
 def english(*, everything: bool = False) -> English:
-    """Read the text.
+    """Read the text: about 117,000 characters, a tenth of them held out.
 
     Args:
         everything: Keep all prose that this version of Python has: nearly twice as
             much, and different in each version.
-
-    Returns:
-        About 117,000 characters, a tenth of them held out.
-
-    Raises:
-        ImportError: This Python was installed without its documentation.
     """
-    found = (
-        _paragraphs()
-    )  # in order; a paragraph belongs to the first topic that has it
+    found = _paragraphs()
     n_missing = 0
     if everything:
         topics: dict[str, list[str]] = {}

@@ -30,22 +30,22 @@ TRUE_THETA = (2.0, 0.8, 0.5, 0.5)  # a, b, c, d of eq. 1
 
 @dataclass(frozen=True, eq=False)
 class Economy:
-    """Q quarters of N firms.
+    """Q quarters of N firms; arrays are `Q N` where nothing else is said.
 
     Args:
-        size: Log of assets, standardized; skewed, with few giants, `Q N`.
-        leverage: Debt over assets, standardized, `Q N`.
-        rd: Research and development over sales, standardized, `Q N`.
-        roa: Return on assets, standardized, `Q N`.
-        last_return: Return r of this quarter, known when the forecast is made, `Q N`.
-        sector: A whole number from 0, `Q N`.
+        size: Log of assets, standardized; skewed, with few giants.
+        leverage: Debt over assets, standardized.
+        rd: Research and development over sales, standardized.
+        roa: Return on assets, standardized.
+        last_return: Return r of this quarter, known when the forecast is made.
+        sector: A whole number from 0.
         relevance: The true A, `Q N N`: row i is where firm i looks. Rows sum to 1, the
             diagonal is 0.
         rivals: The true B, in the same form.
-        own: What a firm's own leverage and return on assets add to y, `Q N`.
-        next_return: The target y, `Q N`.
+        own: What a firm's own leverage and return on assets add to y.
+        next_return: The target y.
         next_roa: Return on assets of the next quarter, which is driven by y: a leak if
-            it is used as a feature, `Q N`.
+            it is used as a feature.
         first_order: gamma.
         second_order: delta.
         rivalry: rho.
@@ -74,11 +74,7 @@ class Economy:
 
     @property
     def largest_first(self) -> "Economy":
-        """The same firms, sorted by size in each quarter.
-
-        Only the numbering changes: attention gives the same forecasts, a picture shows
-        more, and `[:, :16]` are the sixteen largest firms of every quarter.
-        """
+        """The same firms, numbered by size in each quarter, and the same network."""
         order = np.argsort(-self.size, axis=1, kind="stable")
 
         def sort(array: np.ndarray) -> np.ndarray:
@@ -151,17 +147,14 @@ class Economy:
         """R² of the best forecast that averages last returns by the given weights.
 
         The forecast may use a firm's own leverage and return on assets, and the average
-        `weights @ r` with the best coefficient. The expectation over r and the noise,
-        for the characteristics as they are, is exact: no simulation.
+        `weights @ r` with the best coefficient. The expectation is over r and the
+        noise, for the characteristics as they are, and exact.
 
         Args:
             weights: `Q N N`, or None for the true `network`, which gives the oracle's
                 R². `relevance` gives the best of one layer of true peers,
-                `sector_weights` the best of the fixed kernel, `np.eye(N)` the best of a
-                firm's own features, last return included.
-
-        Returns:
-            A number from 0 to 1.
+                `sector_weights` of the fixed kernel, `np.eye(N)` of a firm's own
+                features, last return included.
         """
         truth = self.network
         weights = truth if weights is None else np.broadcast_to(weights, truth.shape)
@@ -173,13 +166,10 @@ class Economy:
         """R² of the best forecast from one average over the others, with any weights.
 
         One head gives each firm an average of the others' returns, with positive
-        weights that sum to 1, times one number c. For each c the best weights are a
-        projection of the true network's rows onto the simplex (Duchi et al. 2008,
-        doi:10.1145/1390156.1390191). They may depend in any way on the characteristics,
-        but not on the returns.
-
-        Returns:
-            `ceiling()` in an economy of first-order peers alone; less with rivals.
+        weights that sum to 1, times one number. The best weights are a projection of
+        the true network's rows onto the simplex (Duchi et al. 2008,
+        doi:10.1145/1390156.1390191); they depend on the characteristics, not on the
+        returns. Without second order and rivals this is `ceiling()`.
         """
         total = (self.network**2).sum(-1).mean()
         missed = min(_missed_by_one_sign(sign * self.network) for sign in (1, -1))
@@ -213,11 +203,8 @@ def economy(
         second_order: delta, what the news of the peers' peers is worth.
         rivalry: rho, what the rivals' good news costs.
         noise: Standard deviation of what cannot be foreseen.
-        same_firms: Keep the characteristics over all quarters, so that the network
-            stays the same; otherwise each quarter has firms of its own.
-
-    Raises:
-        ValueError: A size is too small, or the noise is negative.
+        same_firms: Keep the characteristics, and so the network, over all quarters;
+            otherwise each quarter has firms of its own.
     """
     for name, value in (("n_quarters", n_quarters), ("n_sectors", n_sectors)):
         check_size(name, value)
@@ -257,16 +244,7 @@ def economy(
 
 
 def true_relevance(size: np.ndarray, rd: np.ndarray, sector: np.ndarray) -> np.ndarray:
-    """Where each firm looks (eq. 1), with the coefficients `TRUE_THETA`.
-
-    Args:
-        size: `Q N`.
-        rd: `Q N`.
-        sector: `Q N`.
-
-    Returns:
-        `Q N N`; rows sum to 1, the diagonal is 0.
-    """
+    """Where each firm looks, `Q N N`: eq. 1 with the coefficients `TRUE_THETA`."""
     a, b, c, d = TRUE_THETA
     i, j = (slice(None), slice(None), None), (slice(None), None)
     scores = a * (sector[i] == sector[j])
@@ -274,16 +252,7 @@ def true_relevance(size: np.ndarray, rd: np.ndarray, sector: np.ndarray) -> np.n
 
 
 def r_squared(y: np.ndarray, forecast: np.ndarray) -> float:
-    """R², the share of the variance of y that a forecast explains.
-
-    Args:
-        y: What happened.
-        forecast: Of the same shape.
-
-    Returns:
-        1 - MSE / variance: 1 for a perfect forecast, 0 for the mean of y, negative for
-        a forecast that is worse than the mean.
-    """
+    """R² = 1 - MSE / variance: 1 for a perfect forecast, 0 for the mean of y."""
     return float(1 - np.mean((y - forecast) ** 2) / np.var(y))
 
 

@@ -5,14 +5,14 @@ Statements and questions about firms, banks and workers:
     the small firm near the banks that many workers see pays a worker slowly .
     do many banks that like the new firm grow ?
 
-Words fall into classes, and a word depends on the text through its class alone. What
-makes the language hard for a short memory is the distance: a verb agrees with its own
-subject, over any number of nouns in between, and a sentence that opens with "do" or
-"does" has base forms for verbs and ends in a question mark.
+Words fall into classes, and a word depends on the text through its class alone. The
+dependencies are long: a verb agrees with its own subject, over any number of nouns in
+between, and a sentence that opens with "do" or "does" has base forms for verbs and ends
+in a question mark.
 
 The rules are regular, so the language is a hidden Markov source (`Source`): its
 entropy rate, the loss of the best n-gram model, the loss of the best bidirectional
-model and the exact distribution of any hidden word are computed, not estimated.
+model and the exact distribution of any masked word are computed, not estimated.
 """
 
 from collections.abc import Callable
@@ -68,23 +68,24 @@ def _noun_phrase(then: State) -> list[Choice]:
     ]
 
 
+def _scaled(share: float, choices: list[Choice]) -> list[Choice]:
+    return [(share * p, name, after) for p, name, after in choices]
+
+
 def _choices(state: State) -> list[Choice]:
     """What may come next: (probability, word class, next state).
 
-    A state is a name and what must be remembered: whether the sentence is a "statement"
-    or a "question", the number of its subject, the number inside a relative clause.
+    A state is a name and what matters later: whether the sentence is a "statement" or a
+    "question", the number of its subject, the number inside a relative clause.
     """
     match state:
         case ("sentence",):
             return [
                 (0.15, "auxiliary singular", ("asked", "singular")),
                 (0.15, "auxiliary plural", ("asked", "plural")),
-                *(
-                    (0.7 * p, c, s)
-                    for p, c, s in _noun_phrase(("subject", "statement"))
-                ),
+                *_scaled(0.7, _noun_phrase(("subject", "statement"))),
             ]
-        case ("asked", number):  # the auxiliary has said the number already
+        case ("asked", number):  # the auxiliary fixes the number
             own = ("noun", number, "subject", "question")
             return [(0.5, "determiner", own), (0.5, f"determiner {number}", own)]
         case ("noun", number, *then):
@@ -110,10 +111,9 @@ def _choices(state: State) -> list[Choice]:
                 *_verbs(0.75, mood, number),
             ]
         case ("clause", mood, number):  # "that see the bank" or "that the bank sees"
-            inner = _noun_phrase(("clause verb", mood, number))
             return [
                 (0.5, f"verb {number}", ("clause object", mood, number)),
-                *((0.5 * p, c, s) for p, c, s in inner),
+                *_scaled(0.5, _noun_phrase(("clause verb", mood, number))),
             ]
         case ("clause object", mood, number):
             return _noun_phrase(("clause done", mood, number))
@@ -159,7 +159,7 @@ def _states(choices: Callable[[State], list[Choice]], first: State) -> list[Stat
 
 @dataclass(frozen=True, eq=False)
 class Grammar:
-    """The language: its words, their classes, and the source that speaks it.
+    """The language: its words, their classes, and its source.
 
     Args:
         words: The word of each id; ids 0 to 3 are `[PAD] [CLS] [SEP] [MASK]`, which the
@@ -189,25 +189,18 @@ class Grammar:
 
     @property
     def entropy_rate(self) -> float:
-        """Nats per word below which no causal model can stay in the long run."""
+        """Nats per word that no causal model can beat in the long run."""
         return self.source.entropy_rate
 
     def sample(self, n: int, length: int, *, seed: int) -> np.ndarray:
-        """Draw `n` texts of `length` words, each beginning with a new sentence.
+        """Draw texts: ids, `n length`, int64.
 
-        A text holds several sentences and is cut off where it is long enough.
-
-        Returns:
-            Ids, `n length`, int64.
+        Each begins with a new sentence, holds several, and is cut off at its length.
         """
         return self.source.sample(n, length, seed=seed)
 
     def encode(self, text: str) -> list[int]:
-        """Ids of words that stand between spaces.
-
-        Raises:
-            ValueError: A word is not in the language.
-        """
+        """Ids of words that stand between spaces."""
         ids = {word: i for i, word in enumerate(self.words)}
         strange = [word for word in text.split() if word not in ids]
         if strange:

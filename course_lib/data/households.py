@@ -56,10 +56,7 @@ def wave(x: np.ndarray) -> np.ndarray:
 def draw_wave(n: int, *, noise: float = 0.3, seed: int | list[int]) -> Households:
     """Households with one feature, uniform on [0, 1], around `wave`.
 
-    Args:
-        n: Number of households.
-        noise: Standard deviation around the curve.
-        seed: Fixes the draw; a list of whole numbers is one seed too.
+    `noise` is the standard deviation around the curve; a list is one seed too.
     """
     _check(n, noise)
     rng = np.random.default_rng(seed)
@@ -78,13 +75,8 @@ def draw_spending(
 ) -> Households:
     """Households with two relevant features and many irrelevant ones.
 
-    All features are uniform on [-1, 1] and independent.
-
-    Args:
-        n: Number of households.
-        n_noise: Number of irrelevant features; they stand after the two others.
-        noise: Standard deviation around `spending`.
-        seed: As in `draw_wave`.
+    All features are uniform on [-1, 1] and independent. The `n_noise` irrelevant ones
+    stand after the two others.
     """
     _check(n, noise)
     if n_noise:

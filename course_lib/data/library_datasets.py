@@ -1,6 +1,6 @@
-"""Real data that libraries ship, so that nothing is fetched from anywhere.
+"""Real data that installed libraries ship: nothing is downloaded.
 
-No best result is known here: simple methods stand beside ours instead.
+No best result is known here: simple methods serve as baselines instead.
 """
 
 from dataclasses import dataclass
@@ -33,11 +33,8 @@ class Macro:
 def macro() -> Macro:
     """Read `statsmodels.datasets.macrodata` (Federal Reserve Bank of St. Louis).
 
-    The first quarter of the table is left out, because growth and inflation need the
-    one before. Growth and inflation are 400 times the change of the logarithm.
-
-    Raises:
-        ImportError: statsmodels is not installed.
+    Growth and inflation are 400 times the change of the logarithm, so the first quarter
+    of the table is lost.
     """
     try:
         from statsmodels.datasets import macrodata
@@ -66,7 +63,7 @@ def macro() -> Macro:
 
 @dataclass(frozen=True, eq=False)
 class Digits:
-    """Handwritten digits, split into images to learn from and images to be tested on.
+    """Handwritten digits, split into a training and a test set.
 
     Args:
         images: Gray values from 0 to 1, `N 1 8 8`, float32.
@@ -82,20 +79,15 @@ class Digits:
 
 
 def digits(*, seed: int, n_train: int | None = None, n_test: int = 597) -> Digits:
-    """Read scikit-learn's 1,797 digits and split them.
+    """Read scikit-learn's 1,797 digits and split them, stratified by class.
 
     The test images depend on the seed and `n_test` alone, and a smaller training set is
     the beginning of a larger one, so that results for growing `n_train` compare.
-    Classes are as equally frequent as they can be in every beginning of the order.
 
     Args:
         seed: Fixes the split.
         n_train: N; None takes all that are not for testing.
         n_test: M.
-
-    Raises:
-        ValueError: There are not so many images.
-        ImportError: scikit-learn is not installed.
     """
     try:
         from sklearn.datasets import load_digits

@@ -1,4 +1,4 @@
-"""Hidden words to be guessed, and the best guess there is.
+"""Masked language modeling: masked words, and the best prediction there is.
 
 BERT's recipe (Devlin et al. 2018, section 3.1, arXiv:1810.04805): 15% of the positions
 are selected; of these, 80% show `[MASK]`, 10% a random word, 10% the word itself. A
@@ -16,12 +16,12 @@ IGNORE = -100  # a target that no loss counts: PyTorch's default `ignore_index`
 
 @dataclass(frozen=True, eq=False)
 class Masked:
-    """Texts with hidden words.
+    """Texts with masked words.
 
     Args:
         inputs: What the model sees, `N T`, int64.
         targets: The true word where a position was selected, `IGNORE` elsewhere, `N T`.
-        rate: The share of positions that are selected.
+        rate: Probability that a position is selected.
         shown: Of the selected, the shares that show `[MASK]`, a random word, the word.
     """
 
@@ -32,7 +32,7 @@ class Masked:
 
     @property
     def selected(self) -> np.ndarray:
-        """True where a word is to be guessed, `N T`."""
+        """True where a word is to be predicted, `N T`."""
         return self.targets != IGNORE
 
 
@@ -46,22 +46,16 @@ def mask_words(
     rate: float = 0.15,
     shown: tuple[float, float, float] = (0.8, 0.1, 0.1),
 ) -> Masked:
-    """Hide words as BERT's training does.
+    """Mask words as BERT's training does.
 
     Args:
         ids: Texts, `N T`. Special tokens are never selected.
-        seed: Fixes what is hidden.
+        seed: Fixes the masks.
         vocab_size: V. A random word is any id from `n_specials` to V - 1.
         mask_id: The id of `[MASK]`.
         n_specials: Ids below this are special tokens.
-        rate: Chance that a position is selected.
-        shown: Shares of `[MASK]`, random word, same word among the selected.
-
-    Returns:
-        Inputs and targets; their number of selected positions is random.
-
-    Raises:
-        ValueError: Rates are no probabilities, or the shares do not sum to 1.
+        rate: As in `Masked`.
+        shown: As in `Masked`.
     """
     if not 0 < rate <= 1:
         raise ValueError(f"rate must be above 0 and at most 1: got {rate}.")
@@ -89,9 +83,9 @@ def mask_words(
 def best_guess(grammar: Grammar, masked: Masked, *, batch: int = 128) -> np.ndarray:
     """The exact distribution of the true word at each position, if it was selected.
 
-    Bayes' rule over the whole text: forward and backward through the grammar, where an
-    ordinary word may be a random one in disguise with the probability that the recipe
-    gives to it. No model that reads the same inputs has a lower loss on average.
+    Bayes' rule over the whole text, forward and backward through the grammar; an
+    ordinary word may be a random one, with the probability of the recipe. No model that
+    reads the same inputs has a lower expected loss.
 
     Args:
         grammar: The language that the texts were drawn from.
@@ -99,7 +93,7 @@ def best_guess(grammar: Grammar, masked: Masked, *, batch: int = 128) -> np.ndar
         batch: Texts treated at a time.
 
     Returns:
-        `N T V`; only rows at selected positions are meant to be used.
+        `N T V`; only rows at selected positions mean anything.
     """
     n_words = grammar.vocab_size - len(SPECIALS)
     mask, random, same = (masked.rate * share for share in masked.shown)
@@ -120,15 +114,10 @@ def best_guess(grammar: Grammar, masked: Masked, *, batch: int = 128) -> np.ndar
 
 
 def guess_losses(guesses: np.ndarray, masked: Masked) -> np.ndarray:
-    """-log of the probability given to the true word, at each selected position.
+    """Cross-entropy of distributions `N T V` at each selected position, in nats.
 
-    Args:
-        guesses: Distributions, `N T V`.
-        masked: Where the words are hidden, and which they are.
-
-    Returns:
-        One loss for each selected position, in nats; with `best_guess`, their mean is
-        the floor of masked-word training on these texts.
+    With `best_guess`, their mean is the floor of masked language modeling on these
+    texts.
     """
     rows = guesses[masked.selected]
     truth = masked.targets[masked.selected]

@@ -1,15 +1,14 @@
-"""Numbers in words: a translation task that a library makes, with no limit to its size.
+"""Numbers in words: a translation task of any size, with compositional held-out data.
 
     two hundred and ninety-one  ->  deux cent quatre-vingt-onze
 
 Words come from num2words. French counts 70 to 99 by sixties and eighties
-("quatre-vingt- onze" is four-twenty-eleven), so words do not go over one by one. Two
+("quatre-vingt-onze" is four-twenty-eleven), so words do not translate one by one. Two
 sets are held out: random numbers, and combinations: some pairs of a hundreds digit with
 a tens digit never occur in training, though each of the digits does, in many other
-pairs. Whoever learned the parts passes on both; whoever learned whole phrases passes on
-the first only.
-
-The words of a number are a function of it, so the best exact match is 1.
+pairs. A model that learned the parts passes on both; one that learned whole phrases
+passes on the first only. The best exact match is 1, as the words are a function of the
+number.
 """
 
 import re
@@ -28,8 +27,8 @@ class Phrases:
 
     Args:
         values: The numbers, `N`, int64.
-        sources: Their words in the first language, N strings.
-        targets: Their words in the second language, N strings.
+        sources: Their words in the first language.
+        targets: Their words in the second language.
     """
 
     values: np.ndarray
@@ -42,11 +41,11 @@ class Numbers:
     """A translation task with two held-out sets; no number is in two of the three.
 
     Args:
-        train: To learn from.
+        train: The training set.
         random: Held out: numbers like those of training.
-        combinations: Held out: numbers with a pair of digits that training lacks.
-        pairs: These pairs, (hundreds digit, tens digit); they count in the thousands of
-            a number as well as in its last three digits.
+        combinations: Held out: numbers with a pair of digits that training lacks, in
+            the thousands or in the last three digits.
+        pairs: These pairs, (hundreds digit, tens digit).
     """
 
     train: Phrases
@@ -68,12 +67,11 @@ def numbers(
 ) -> Numbers:
     """Draw numbers and write them in words.
 
-    A number is drawn so that short ones are frequent: its logarithm is uniform. Each
-    occurs once. Writing takes about half a millisecond a number.
+    Short ones are frequent, as the logarithm of a number is uniform; each occurs once.
 
     Args:
         seed: Fixes the draw.
-        n_train: Numbers to learn from.
+        n_train: Numbers in the training set.
         n_random: Numbers held out at random.
         n_combinations: Numbers held out with one of the pairs.
         limit: Numbers are below this; from 1,000 to 1,000,000.
@@ -81,10 +79,6 @@ def numbers(
             9, with no digit in two of them.
         source: Language of the first words, as num2words calls it.
         target: Language of the second ("de", "es", "it", ...; "fr_BE" has septante).
-
-    Raises:
-        ValueError: The limit leaves too few numbers, or a language is unknown.
-        ImportError: num2words is not installed.
     """
     for name, n in (("n_train", n_train), ("n_random", n_random)):
         check_size(name, n)
@@ -121,15 +115,7 @@ def numbers(
 
 
 def has_pair(values: np.ndarray, pairs: tuple[tuple[int, int], ...]) -> np.ndarray:
-    """True for numbers that hold one of the pairs in their thousands or below.
-
-    Args:
-        values: Numbers below 1,000,000, `N`.
-        pairs: (Hundreds digit, tens digit).
-
-    Returns:
-        Boolean, `N`.
-    """
+    """True for numbers with one of the pairs in their thousands or below, `N`."""
     listed = np.zeros((10, 10), dtype=bool)
     listed[tuple(np.array(pairs).T)] = True
     found = [listed[part // 100, part // 10 % 10] for part in divmod(values, 1000)]

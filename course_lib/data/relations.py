@@ -36,12 +36,9 @@ class Warehouses:
 
 
 def draw_warehouses(n: int, *, n_firms: int = 5, seed: int | list[int]) -> Warehouses:
-    """Draw days: each with a ring of its own, each firm open with probability 1/2.
+    """Draw `n` days: each with a ring of its own, each firm open with probability 1/2.
 
-    Args:
-        n: Number of days.
-        n_firms: T, at least 3, so that supplier, buyer and firm are three.
-        seed: Fixes the draw; a list of whole numbers is one seed too.
+    There are at least 3 firms, so that supplier, buyer and firm are three.
     """
     _check(n, n_firms)
     rng = np.random.default_rng(seed)

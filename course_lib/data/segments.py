@@ -1,4 +1,4 @@
-"""Segments laid out for BERT, and pairs whose second may continue the first.
+"""BERT inputs: segments with special tokens, and pairs for sentence-pair tasks.
 
     [CLS] do many banks that like the new firm [SEP] grow ? [SEP]
 
@@ -34,16 +34,13 @@ def frame(
         firsts: Ids of the first segments, N of them.
         seconds: Ids of the second segments; None where there is only one.
         length: T; None means as long as the longest needs.
-        cls_id: What stands in front. For targets, pass `IGNORE` for all three.
-        sep_id: What ends a segment.
-        pad_id: What fills the row on the right.
+        cls_id: Id of `[CLS]`. For targets, pass `IGNORE` for all three.
+        sep_id: Id of `[SEP]`.
+        pad_id: Id of padding, on the right.
 
     Returns:
-        Ids and token types, both `N T`, int64. `[CLS]`, the first segment, its `[SEP]`
-        and padding have type 0; the second segment and its `[SEP]` have type 1.
-
-    Raises:
-        ValueError: There are not as many seconds as firsts, or a row is longer than T.
+        Ids and token types, both `N T`, int64. The second segment and its `[SEP]` have
+        type 1, all else type 0.
     """
     if seconds is not None and len(seconds) != len(firsts):
         raise ValueError(
@@ -78,20 +75,20 @@ def masked_segments(
     seed: int | tuple[int, ...],
     shown: tuple[float, float, float] = (0.8, 0.1, 0.1),
 ) -> tuple[Masked, tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Texts of the grammar as BERT is trained on them: hidden words, two segments.
+    """Masked language modeling on the grammar: masked texts, cut into two segments.
 
-    Each text is cut in two at a random place. The place is drawn without looking at the
-    words, so it tells nothing about them, and the best loss is that of the whole text:
-    `guess_losses(best_guess(grammar(), masked), masked)`.
+    The cut is drawn without looking at the words, so it tells nothing about them, and
+    the best loss is that of the whole text: `guess_losses(best_guess(grammar(),
+    masked), masked)`.
 
     Args:
         n: Number of texts, N.
         length: Words in a text, at least 2; T is three more.
-        seed: Fixes texts, cuts, and what is hidden.
+        seed: Fixes texts, cuts and masks.
         shown: As for `mask_words`.
 
     Returns:
-        The hidden words in the uncut texts, for the best guess; and what a model is
+        The masked words in the uncut texts, for the best guess; and what a model is
         given: ids, token types and targets, all `N T`.
     """
     language, seeds = grammar(), np.random.default_rng(seed).integers(2**32, size=2)
@@ -115,16 +112,16 @@ def _cut(rows: np.ndarray, cuts: np.ndarray) -> tuple[list, list]:
 
 @dataclass(frozen=True, eq=False)
 class Continuations:
-    """Beginnings of sentences and ends that fit them, or do not.
+    """Sentence pairs: beginnings of sentences with ends that fit them, or do not.
 
     Args:
         tokens: `[CLS] beginning [SEP] end [SEP]`, padded on the right, `N T`.
         token_types: 0 for the beginning and 1 for the end, `N T`.
-        labels: 1 if the grammar can go on from the beginning with the end, else 0, `N`.
+        labels: 1 if the end fits, else 0, `N`.
         kinds: What the beginning and the end belong to, indices into `KINDS`, `N 2`.
-        best_accuracy: What the grammar itself reaches: it gives an end that does not
-            fit the probability 0.
-        bag_accuracy: What a logistic regression on counts reaches in the long run.
+        best_accuracy: Of the grammar itself: an end that does not fit has probability
+            0.
+        bag_accuracy: Of a logistic regression on counts of words, in the long run.
     """
 
     tokens: np.ndarray
@@ -141,17 +138,16 @@ def continuations(
     """Sentences of the grammar, cut before their main verb; half of the ends swapped.
 
     The beginning is a statement about one or about many, or a question, and so is the
-    end; the end fits if the kinds are equal. Kinds are drawn so that neither side alone
-    says anything about the label: the beginning's is uniform, the end's is equal to it
-    with probability 1/2 and one of the other two otherwise. Labels are thus
-    uncorrelated with every function of one side. A logistic regression on the counts of
-    each side, fitted to ever more pairs, tends to a constant, which is its optimum.
+    end; the end fits if the kinds are equal. The beginning's kind is uniform, the end's
+    is equal to it with probability 1/2 and one of the other two otherwise, so labels
+    are uncorrelated with every function of one side: the best logistic regression on
+    the counts of each side is a constant.
 
     Args:
         n: Number of pairs, N.
         seed: Fixes the draw.
-        longest_first: Words of a beginning; longer ones are left out.
-        longest_second: Words of an end, the same.
+        longest_first: Words of a beginning at most.
+        longest_second: Words of an end at most.
 
     Returns:
         Half of the labels are 1 (the odd one is 0).
@@ -171,7 +167,7 @@ def continuations(
 def _draw(
     rng: np.random.Generator, kinds: np.ndarray, side: int, longest: int
 ) -> list[np.ndarray]:
-    """For each kind asked for, one beginning (side 0) or end (side 1) of a sentence."""
+    """For each kind, one beginning (side 0) or end (side 1) of a sentence."""
     halves: list[list[np.ndarray]] = [[] for _ in KINDS]
     needed = np.bincount(kinds, minlength=len(KINDS))
     while any(len(h) < m for h, m in zip(halves, needed, strict=True)):

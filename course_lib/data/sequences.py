@@ -64,22 +64,14 @@ def induction(n: int, *, seed: int, n_pairs: int = 16, n_symbols: int = 8) -> Ne
     """In-context copying: a code that holds for one sequence only, key, value, key, ...
 
     Each sequence draws its own code, a value for every symbol, and keys at random. When
-    a key returns, its value must be copied from where the key stood before; nothing can
-    be memorized across sequences, and neither distance nor position gives it away.
+    a key returns, its value must be copied from where the key stood before.
 
     The best predictor pays log(n_symbols) for a key and for a value whose key is new,
     and nothing for a value whose key has been seen. The i-th key (from 0) is new with
     probability (1 - 1/n_symbols)^i, which gives `best_loss` exactly.
 
-    Args:
-        n: Number of sequences, N.
-        seed: Fixes the draw.
-        n_pairs: Pairs in a sequence; T = 2 n_pairs - 1, as the last token is only a
-            target.
-        n_symbols: Symbols, ids 1 to `n_symbols`, which serve as keys and as values.
-
-    Returns:
-        `targets[:, t]` is the token after `tokens[:, t]`.
+    Symbols 1 to `n_symbols` serve as keys and as values. T = 2 `n_pairs` - 1, as the
+    last token is only a target: `targets[:, t]` is the token after `tokens[:, t]`.
     """
     check_size("n_pairs", n_pairs)
     check_size("n_symbols", n_symbols)
@@ -98,15 +90,8 @@ def recall(
 ) -> NextToken:
     """Random symbols; the target is the symbol `distance` steps before.
 
-    Args:
-        n: Number of sequences, N.
-        seed: Fixes the draw.
-        distance: Steps back, at least 0 and less than `length`.
-        length: T.
-        n_symbols: Symbols, ids 1 to `n_symbols`.
-
-    Returns:
-        The first `distance` targets are `IGNORE`; from there on the best loss is 0.
+    The first `distance` targets are `IGNORE`; from there on the best loss is 0. Symbols
+    are 1 to `n_symbols`.
     """
     if not 0 <= distance < length:
         raise ValueError(
@@ -127,12 +112,8 @@ def reversal(
 ) -> Pairs:
     """Random symbols, to be written backwards.
 
-    Args:
-        n: Number of pairs, N.
-        seed: Fixes the draw.
-        max_length: S, the longest source.
-        min_length: The shortest source.
-        n_symbols: Symbols, ids 1 to `n_symbols`; `<start>` and `<end>` come after them.
+    Symbols are 1 to `n_symbols`, followed by `<start>` and `<end>`; sources have
+    `min_length` to `max_length` of them.
     """
     check_lengths(min_length, max_length)
     check_size("n_symbols", n_symbols)

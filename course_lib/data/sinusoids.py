@@ -2,17 +2,16 @@ r"""Sums of sinusoids with noise, and the best forecast that their past allows.
 
     f(t) = sum_i a_i sin(w_i t + phi_i) + noise,    t = 0, 1, 2, ...     (eq. 1)
 
-The frequencies w_i are the same in all series; amplitude and phase are drawn anew for
-each, a_i from a Rayleigh distribution and phi_i uniform, which makes a_i sin(phi_i) and
-a_i cos(phi_i) independent normal variables. A series is then a Gaussian vector, and the
-best forecast of its future is its conditional mean, linear in the past (Rasmussen and
-Williams 2006, Gaussian Processes for Machine Learning, section 2.2). Its error is more
-than the variance of the noise, because a short noisy past does not give amplitudes and
-phases away exactly.
+The frequencies w_i are the same in all series; each draws its amplitudes (Rayleigh) and
+phases (uniform), so that a_i sin(phi_i) and a_i cos(phi_i) are independent normal
+variables. A series is then a Gaussian vector, and the best forecast of its future is
+the conditional mean, linear in the past (Rasmussen and Williams 2006, Gaussian
+Processes for Machine Learning, section 2.2). Its error exceeds the variance of the
+noise, as a short noisy past does not determine amplitudes and phases.
 
-With `n_active`, each series holds only some of the frequencies, and nobody says which.
-The best forecast must guess them: it is an average of linear forecasts whose weights
-depend on the past, and no linear method reaches it.
+With `n_active`, each series has only some of the frequencies, and it is unknown which.
+The best forecast is then an average of linear forecasts with weights that depend on the
+past, and no linear method reaches it.
 """
 
 import math
@@ -27,7 +26,7 @@ from course_lib.checks import check_size
 
 @dataclass(frozen=True, eq=False)
 class Sinusoids:
-    """Windows of series: what was seen, and what came next.
+    """Windows of series: the past and the future.
 
     Args:
         past: `N P`.
@@ -56,12 +55,7 @@ class Sinusoids:
         ]
 
     def _linear(self, signal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The forecast that is best for a signal with this covariance.
-
-        Returns:
-            A matrix `H P` that takes the past to the forecast, and its MSE, `H`, noise
-            of the future included.
-        """
+        """For a signal of this covariance: the best `H P` matrix, and its MSE, `H`."""
         p = self.past.shape[1]
         seen = signal[:p, :p] + self.noise**2 * np.eye(p)
         take = np.linalg.solve(seen, signal[:p, p:]).T
@@ -73,7 +67,7 @@ class Sinusoids:
         """The best *linear* forecast: its matrix `H P`, and its exact MSE `H`.
 
         `past @ matrix.T` is the forecast. It needs only the average covariance of the
-        series. If all frequencies are active, it is the best forecast altogether.
+        series. If all frequencies are active, no forecast is better.
         """
         return self._linear(np.mean([b @ b.T for b in self._bases], axis=0))
 
@@ -84,12 +78,11 @@ class Sinusoids:
         averaged with the probability of the set given the past.
 
         Args:
-            past: Windows `N P`; None means the ones of this data set.
+            past: Windows `N P`; None for those of this data set.
 
         Returns:
-            The conditional mean of the future and its conditional variance (noise of
-            the future included), both `N H`. The mean of the variance is the expected
-            MSE.
+            The conditional mean of the future and its conditional variance, noise
+            included, both `N H`. The mean of the variance is the expected MSE.
         """
         past = self.past if past is None else past
         p = past.shape[1]
@@ -99,9 +92,8 @@ class Sinusoids:
             take, error = self._linear(signal)
             seen = signal[:p, :p] + self.noise**2 * np.eye(p)
             whitened = np.linalg.solve(np.linalg.cholesky(seen), past.T)
-            scores.append(
-                -0.5 * (whitened**2).sum(0) - 0.5 * np.linalg.slogdet(seen).logabsdet
-            )
+            size = np.linalg.slogdet(seen).logabsdet
+            scores.append(-0.5 * (whitened**2).sum(0) - 0.5 * size)
             means.append(past @ take.T)
             variances.append(error)
         weights = np.exp(np.array(scores) - np.max(scores, axis=0))
@@ -115,9 +107,8 @@ class Sinusoids:
     def floor(self) -> np.ndarray:
         """Expected MSE of the best forecast at each step ahead, `H`, noise included.
 
-        Exact if all frequencies are active. Otherwise the conditional variance of the
-        best forecast averaged over these windows: exact for the windows, and an
-        estimate with little error for all others.
+        Exact if all frequencies are active; otherwise the conditional variance averaged
+        over these windows.
         """
         if self.n_active == len(self.frequencies):
             return self.linear[1]
@@ -140,14 +131,11 @@ def sinusoids(
         n: Number of series, N.
         seed: Fixes the draw.
         past: P, steps seen.
-        horizon: H, steps to be forecast, all at once.
+        horizon: H, steps to be forecast.
         periods: 2 pi / w in steps, each above 2 (Nyquist).
         n_active: How many of the frequencies a series holds, chosen at random; None
             means all of them. The variance of the signal is 1 in either case.
         noise: Standard deviation of the noise, above 0.
-
-    Raises:
-        ValueError: A period is too short, or `n_active` or the noise does not fit.
     """
     for name, value in (("n", n), ("past", past), ("horizon", horizon)):
         check_size(name, value)
@@ -174,14 +162,8 @@ def sinusoids(
     basis = _basis(frequencies, past + horizon) / math.sqrt(n_active)
     clean = coefficients @ basis.T
     series = clean + noise * rng.standard_normal(clean.shape)
-    return Sinusoids(
-        past=series[:, :past],
-        future=series[:, past:],
-        clean=clean[:, past:],
-        frequencies=frequencies,
-        n_active=n_active,
-        noise=noise,
-    )
+    seen, future, clean = series[:, :past], series[:, past:], clean[:, past:]
+    return Sinusoids(seen, future, clean, frequencies, n_active, noise)
 
 
 def _basis(frequencies: np.ndarray, length: int) -> np.ndarray:

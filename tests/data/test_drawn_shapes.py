@@ -1,4 +1,4 @@
-"""Drawn shapes: what was drawn is there, and it can be told what it was."""
+"""Drawn shapes: the images hold what was drawn, and a matched filter finds it."""
 
 import numpy as np
 import pytest
@@ -95,14 +95,14 @@ def test_mean_brightness_does_not_give_the_class_away():
     assert max(means) / min(means) < 1.05
 
 
-def test_99_percent_are_within_reach():
+def test_the_matched_filter_is_right_on_99_percent():
     """The best rule is right at least as often as this one."""
     shapes = data.drawn_shapes(211, seed=11)
     right = data.matched_filter(shapes.images) == shapes.labels
     assert right.mean() >= 0.99
 
 
-def test_noise_that_drowns_the_shapes_cannot_be_seen_through():
+def test_the_matched_filter_fails_under_overwhelming_noise():
     shapes = data.drawn_shapes(101, seed=13, size=16, noise=100.0)
     right = data.matched_filter(shapes.images) == shapes.labels
     assert right.mean() < 0.5

@@ -1,4 +1,4 @@
-"""The economy of firms: its network, its oracle, and the R² within reach."""
+"""The economy of firms: its network, its oracle, and the best attainable R²."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def test_relevance_equals_its_formula_firm_by_firm():
                 assert e.relevance[q, i, j] == pytest.approx(np.exp(s) / total)
 
 
-def test_nobody_looks_at_itself_and_rows_are_distributions():
+def test_rows_of_the_relevance_are_distributions_over_the_others():
     e = data.economy(seed=3, n_quarters=Q, n_firms=N)
     assert (e.relevance[:, np.eye(N, dtype=bool)] == 0).all()
     np.testing.assert_allclose(e.relevance.sum(-1), 1, rtol=1e-12)
