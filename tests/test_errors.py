@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from course_lib import checks
+
 
 def arrays(wing, *shapes_, dtype="float32"):
     return [wing.array(np.ones(shape, dtype)) for shape in shapes_]

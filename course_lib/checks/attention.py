@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from course_lib.checks.tensors import check_tensors
+
 Shape = tuple[int, ...]
 
 
@@ -109,19 +111,24 @@ def check_attention(
     check_bias("bias", bias, (*q[:-1], k[-2]))
 
 
-def check_inputs(x: Shape, context: Shape, d_model: int) -> None:
-    """Refuse input that a multi-head layer of width `d_model` cannot read.
+def check_context(x: Any, context: Any, d_model: int, kind: type) -> None:
+    """Refuse what a multi-head layer of width `d_model` cannot read.
 
     Args:
-        x: Shape of the sequence that asks, `*B T D`.
-        context: Shape of the sequence that answers, `*B S D`.
+        x: The sequence that queries come from, `*B T D`.
+        context: The sequence that keys and values come from, `*B S D`, or both of them,
+            `*B G S Dh`; None means `x`.
         d_model: The layer's width, D.
+        kind: The wing's tensor type.
 
     Raises:
-        ValueError: Width, batch or emptiness break the rule.
+        ValueError: Kind, width, batch or emptiness break the rule.
     """
-    x, context = tuple(x), tuple(context)
-    for name, shape in (("x", x), ("context", context)):
+    projected = isinstance(context, tuple)
+    given = {"x": x} if context is None or projected else {"x": x, "context": context}
+    check_tensors(kind, **given)
+    for name, tensor in given.items():
+        shape = tuple(tensor.shape)
         if len(shape) < 2 or shape[-1] != d_model:
             raise ValueError(
                 f"{name} must have shape (..., positions, d_model={d_model}): "
@@ -129,30 +136,39 @@ def check_inputs(x: Shape, context: Shape, d_model: int) -> None:
             )
         if shape[-2] == 0:
             raise ValueError(f"{name} must hold at least one position: got {shape}.")
-    if x[:-2] != context[:-2]:
+    if context is None:
+        return
+    batch = tuple(context[0].shape[:-3] if projected else context.shape[:-2])
+    if tuple(x.shape[:-2]) != batch:
         raise ValueError(
-            f"x and context must have the same batch axes: got x {x} and "
-            f"context {context}."
+            "x and context must have the same batch axes: got x "
+            f"{tuple(x.shape)} and context "
+            f"{tuple(context[0].shape if projected else context.shape)}."
         )
 
 
-def check_mask_axes(mask: Any, n_axes: int) -> None:
-    """Refuse a mask that does not say which of its axes is the heads'.
+def check_scores(q: Shape, k: Shape, mask: Any, score_bias: Any) -> None:
+    """Refuse a mask or a bias that does not fit the scores of several heads.
 
     Args:
+        q: Shape of the queries, `*B H T Dh`.
+        k: Shape of the keys, `*B G S Dh`.
         mask: The mask itself, or None. Two axes (`T S`) or as many as the scores have
-            (`*B H T S`); anything between is ambiguous and refused.
-        n_axes: How many axes the scores have.
+            (`*B H T S`): between them it would be ambiguous which axis is the heads'.
+        score_bias: What is added to the scores, or None.
 
     Raises:
-        ValueError: Another number of axes.
+        ValueError: The number of axes, a size or a kind of number is wrong.
     """
-    if mask is not None and len(mask.shape) not in (2, n_axes):
+    scores = (*q[:-1], k[-2])
+    if mask is not None and len(mask.shape) not in (2, len(scores)):
         raise ValueError(
-            f"mask must have 2 axes (T S) or {n_axes} (batch, heads, T, S): got "
+            f"mask must have 2 axes (T S) or {len(scores)} (batch, heads, T, S): got "
             f"{tuple(mask.shape)}. A mask for each sequence of a batch gets its head "
             "axis with mask[:, None]."
         )
+    check_mask(mask, scores)
+    check_bias("score_bias", score_bias, scores)
 
 
 def check_additive(q: Shape, k: Shape, v: Shape, w: Shape, mask: Any = None) -> None:
@@ -203,25 +219,31 @@ def check_no_cache(cache: Any) -> None:
         )
 
 
-def check_memory(wanted: bool, given: bool) -> None:
+def check_memory(cross: bool, memory: Any, known: Any) -> None:
     """Refuse a block's memory where nothing reads it, or none where something would.
 
     Args:
-        wanted: Whether the block has cross-attention.
-        given: Whether a memory came.
+        cross: Whether the block has cross-attention.
+        memory: The memory, `*B S D`, or None.
+        known: Keys and values of it that a cache holds, or None.
 
     Raises:
-        ValueError: One without the other.
+        ValueError: One without the other, or the cache belongs to another memory.
     """
-    if wanted and not given:
+    if cross and memory is None:
         raise ValueError(
             "a block with cross_attention=True must be given a memory: got none. Give "
             "it the encoder's output."
         )
-    if given and not wanted:
+    if memory is not None and not cross:
         raise ValueError(
             "memory must come to a block that reads it: this one was built with "
             "cross_attention=False."
+        )
+    if known is not None and known[0].shape[-2] != memory.shape[-2]:
+        raise ValueError(
+            "the cache must have been begun with this memory: got keys of "
+            f"{known[0].shape[-2]} positions for a memory of {memory.shape[-2]}."
         )
 
 
@@ -250,23 +272,4 @@ def check_cache_room(length: Any, new: Shape, room: Shape) -> None:
         raise ValueError(
             f"the cache must have room for every token: got {stored} stored and "
             f"{new[-2]} new for max_len={room[-2]}. Make it larger when you start."
-        )
-
-
-def check_read(context: Shape, k: Shape) -> None:
-    """Refuse keys that were computed from another context.
-
-    Args:
-        context: Shape of the context, `*B S D`.
-        k: Shape of the keys, `*B H S Dh`.
-
-    Raises:
-        ValueError: Batch or length differ.
-    """
-    context, k = tuple(context), tuple(k)
-    if (*context[:-2], context[-2]) != (*k[:-3], k[-2]):
-        raise ValueError(
-            "the cache beside a context must be what `read` returned for it: got keys "
-            f"{k} (batch, heads, positions, width) for a context {context}. Read this "
-            "context, or pass no cache."
         )

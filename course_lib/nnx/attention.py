@@ -1,38 +1,29 @@
-r"""Attention by dot products and by a small network (Flax NNX).
+r"""Scaled dot-product attention (Flax NNX).
 
     Attention(Q, K, V) = softmax(Q K^T / sqrt(d) + b) V                  (eq. 1)
-    score(q, k) = w^T tanh(W_Q q + W_K k)                                (eq. 2)
 
-Eq. 1: Vaswani et al. 2017, section 3.2.1, arXiv:1706.03762; b is 0 there, and a number
-for each distance in position.py. Eq. 2: Bahdanau et al. 2014, appendix A.1.2,
-arXiv:1409.0473.
+Vaswani et al. 2017, section 3.2.1, arXiv:1706.03762. The bias b is 0 there; ALiBi and
+relative positions put a number for each distance into it.
 
-A departure from the papers: a query that may attend to nothing gets weights 0 and
-output 0, where the formula would divide 0 by 0.
+Departure: a query that may attend to nothing gets weights 0 and output 0, where the
+formula would divide 0 by 0.
 """
 
 import math
 
 import jax
 import jax.numpy as jnp
-from flax import nnx
 from jax import Array
 from jaxtyping import Bool, Float
 
-from course_lib.checks import (
-    check_additive,
-    check_attention,
-    check_size,
-    check_tensors,
-)
-from course_lib.nnx.linear import linear
+from course_lib.checks import check_attention, check_tensors
 
 
 def softmax(scores: Float[Array, "*B S"]) -> Float[Array, "*B S"]:
-    """Turn each row of scores into weights: positive, and together 1.
+    """Softmax over the last axis: scores become weights, positive and summing to 1.
 
     Args:
-        scores: Any finite numbers; -inf forbids an entry.
+        scores: Finite numbers; -inf forbids an entry.
 
     Returns:
         Weights that are 0 at -inf. A row of nothing but -inf is 0 everywhere.
@@ -49,121 +40,31 @@ def attention(
     mask: Bool[Array, "*#B #T #S"] | None = None,
     bias: Float[Array, "*#B #T #S"] | None = None,
 ) -> tuple[Float[Array, "*B T Dv"], Float[Array, "*B T S"]]:
-    """Average the values, each query weighing them by its match with the keys.
+    """Scaled dot-product attention: average the values, weighted by query-key match.
 
     Args:
         q: Queries: what each position looks for.
-        k: Keys: what each position of the context offers to be found by.
+        k: Keys: what each position of the context can be found by.
         v: Values: what is averaged.
         mask: True where a query may attend; None lets all attend to all.
         bias: Added to the scores; None adds nothing.
 
     Returns:
-        The averages, and the weights that made them. Each row of weights sums to 1, or
-        is 0 everywhere where the mask lets the query attend to nothing. A NaN in a
-        query makes its own output NaN; one in a value makes all of them NaN, also where
-        the mask forbids it, since 0 times NaN is NaN.
+        The averages, and the weights that made them. A row of weights sums to 1, or is
+        0 where the mask forbids every key. NaN in a value reaches every output, also
+        where the mask forbids it, since 0 times NaN is NaN.
 
     Raises:
         ValueError: Shapes, kinds or dtypes do not fit; something is empty.
     """
-    weights = softmax(_scores(q, k, v, mask, bias))
-    return weights @ v, weights
-
-
-def _scores(
-    q: Array, k: Array, v: Array, mask: Array | None, bias: Array | None
-) -> Array:
-    """How well each query matches each key; -inf where it may not attend."""
     check_tensors(jax.Array, q=q, k=k, v=v, bias=bias)
     check_attention(q.shape, k.shape, v.shape, mask, bias)
-    # Scaled first: a compiler may round a factor behind the product together with
-    # softmax's difference to the largest score, which is then not exactly 0.
+    # Scaled first, unlike in PyTorch: XLA may merge a factor behind the product with
+    # the softmax's subtraction, rounded once, and the largest score minus itself not 0.
     scores = (q / math.sqrt(q.shape[-1])) @ k.mT  # *B T S
     if bias is not None:
         scores = scores + bias
-    return scores if mask is None else jnp.where(mask, scores, -math.inf)
-
-
-def additive_attention(
-    q: Float[Array, "*B T A"],
-    k: Float[Array, "*B S A"],
-    v: Float[Array, "*B S Dv"],
-    w: Float[Array, "A"],
-    *,
-    mask: Bool[Array, "*#B #T #S"] | None = None,
-) -> tuple[Float[Array, "*B T Dv"], Float[Array, "*B T S"]]:
-    """Average the values, each query weighing them by what a small network says.
-
-    Every pair of a query and a key has its own hidden layer, so memory grows with
-    T x S x A.
-
-    Args:
-        q: Queries, already projected.
-        k: Keys, already projected.
-        v: Values: what is averaged.
-        w: What turns a pair's hidden layer into its score.
-        mask: True where a query may attend; None lets all attend to all.
-
-    Returns:
-        The averages, and the weights that made them, as in `attention`.
-
-    Raises:
-        ValueError: Shapes, kinds or dtypes do not fit; something is empty.
-    """
-    check_tensors(jax.Array, q=q, k=k, v=v, w=w)
-    check_additive(q.shape, k.shape, v.shape, w.shape, mask)
-    hidden = jnp.tanh(q[..., :, None, :] + k[..., None, :, :])  # *B T S A
-    scores = hidden @ w  # *B T S
     if mask is not None:
         scores = jnp.where(mask, scores, -math.inf)
     weights = softmax(scores)
     return weights @ v, weights
-
-
-class AdditiveAttention(nnx.Module):
-    """Bahdanau's attention: a small network says which part of the context to read.
-
-    The first attention of neural translation. What is averaged is the context itself,
-    and projections have no bias, as in the paper. They start as every linear map here.
-
-    Args:
-        d_query: Width of what asks.
-        d_context: Width of what answers.
-        d_hidden: Width A of the small network.
-        rngs: Source of the random start.
-
-    Raises:
-        ValueError: A width is not a whole number of at least 1.
-    """
-
-    def __init__(self, d_query: int, d_context: int, d_hidden: int, *, rngs: nnx.Rngs):
-        sizes = {"d_query": d_query, "d_context": d_context, "d_hidden": d_hidden}
-        for name, size in sizes.items():
-            check_size(name, size)
-        self.q_proj = linear(d_query, d_hidden, bias=False, rngs=rngs)
-        self.k_proj = linear(d_context, d_hidden, bias=False, rngs=rngs)
-        self.score = linear(d_hidden, 1, bias=False, rngs=rngs)
-
-    def __call__(
-        self,
-        x: Float[Array, "*B T Dq"],
-        context: Float[Array, "*B S Dc"],
-        *,
-        mask: Bool[Array, "*#B #T #S"] | None = None,
-    ) -> tuple[Float[Array, "*B T Dc"], Float[Array, "*B T S"]]:
-        """Let each position of `x` gather what it looks for in `context`.
-
-        Args:
-            x: What asks: a decoder's state.
-            context: What answers: an encoder's annotations.
-            mask: True where a query may attend; None lets all attend to all.
-
-        Returns:
-            The averages, and the weights that made them, as in `attention`.
-
-        Raises:
-            ValueError: Shapes, kinds or dtypes do not fit; something is empty.
-        """
-        q, k, w = self.q_proj(x), self.k_proj(context), self.score.kernel[...][:, 0]
-        return additive_attention(q, k, context, w, mask=mask)

@@ -19,9 +19,11 @@ from jaxtyping import Bool, Float, Int
 
 from course_lib.checks import check_ids, check_pooler, check_size, check_token_types
 from course_lib.config import BERTConfig
-from course_lib.nnx.block import Block, activate, norm_layer
+from course_lib.nnx.block import Block
+from course_lib.nnx.feed_forward import activate
 from course_lib.nnx.init import normal_start
 from course_lib.nnx.linear import linear
+from course_lib.nnx.norm import norm_layer
 from course_lib.nnx.position import Rotary, added_positions, alibi_bias
 
 

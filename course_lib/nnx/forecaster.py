@@ -21,8 +21,9 @@ from jaxtyping import Float
 
 from course_lib.checks import check_past, check_tensors
 from course_lib.config import ForecasterConfig
-from course_lib.nnx.block import Block, norm_layer
+from course_lib.nnx.block import Block
 from course_lib.nnx.linear import linear
+from course_lib.nnx.norm import norm_layer
 from course_lib.nnx.position import added_positions
 
 

@@ -20,9 +20,10 @@ from jaxtyping import Bool, Float, Int
 
 from course_lib.checks import check_ids
 from course_lib.config import GPTConfig
-from course_lib.nnx.block import Block, norm_layer
+from course_lib.nnx.block import Block
 from course_lib.nnx.init import normal_start
 from course_lib.nnx.linear import linear
+from course_lib.nnx.norm import norm_layer
 from course_lib.nnx.position import Rotary, added_positions, alibi_bias
 
 

@@ -24,9 +24,10 @@ from jaxtyping import Bool, Float, Int
 
 from course_lib.checks import check_ids, check_positions, check_size
 from course_lib.config import Seq2SeqConfig
-from course_lib.nnx.block import Block, norm_layer
+from course_lib.nnx.block import Block
 from course_lib.nnx.generation.cache import KVCache
 from course_lib.nnx.linear import _normal, linear
+from course_lib.nnx.norm import norm_layer
 from course_lib.nnx.position import Rotary, added_positions, alibi_bias
 
 

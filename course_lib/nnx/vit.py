@@ -20,8 +20,9 @@ from jaxtyping import Float
 
 from course_lib.checks import check_images, check_tensors
 from course_lib.config import ViTConfig
-from course_lib.nnx.block import Block, norm_layer
+from course_lib.nnx.block import Block
 from course_lib.nnx.linear import _normal, linear
+from course_lib.nnx.norm import norm_layer
 from course_lib.nnx.position import Learned, Learned2D
 
 

@@ -11,16 +11,16 @@ try:
 except ImportError as error:
     raise missing("course_lib.torch needs", "PyTorch", "torch") from error
 
-from course_lib.torch.attention import (
-    AdditiveAttention,
-    additive_attention,
-    attention,
-    softmax,
-)
+from course_lib.torch.attention import attention, softmax
+from course_lib.torch.attention_maps import attention_maps
 from course_lib.torch.bert import BERT, BERTForClassification, BERTForMaskedLM
-from course_lib.torch.block import Block, FeedForward, activate, norm_layer
+from course_lib.torch.block import Block
 from course_lib.torch.bridge import from_builtin, get_weights, set_weights
 from course_lib.torch.evaluation import evaluating
+from course_lib.torch.extra.additive_attention import (
+    AdditiveAttention,
+    additive_attention,
+)
 from course_lib.torch.extra.dilated_cnn import DilatedCNN
 from course_lib.torch.extra.efficient_attention import (
     linear_attention,
@@ -36,7 +36,9 @@ from course_lib.torch.extra.kernel_regression import (
 )
 from course_lib.torch.extra.recurrent import LSTM, RNN
 from course_lib.torch.extra.recurrent_seq2seq import RecurrentCache, RecurrentSeq2Seq
+from course_lib.torch.feed_forward import FeedForward, activate
 from course_lib.torch.forecaster import Forecaster
+from course_lib.torch.fused_attention import fused_attention, repeat_heads, with_causal
 from course_lib.torch.generation.cache import KVCache, LayerCache
 from course_lib.torch.generation.generate import beam_search, generate
 from course_lib.torch.generation.sampling import greedy, keep_top_k, keep_top_p, sample
@@ -47,6 +49,7 @@ from course_lib.torch.linear import linear
 from course_lib.torch.masks import (
     causal_mask,
     dilated_mask,
+    document_mask,
     global_mask,
     padding_mask,
     padding_mask_from_ids,
@@ -54,7 +57,8 @@ from course_lib.torch.masks import (
     strided_mask,
     window_mask,
 )
-from course_lib.torch.multihead import MultiHeadAttention, attention_maps
+from course_lib.torch.multihead import MultiHeadAttention, merge_heads, split_heads
+from course_lib.torch.norm import norm_layer
 from course_lib.torch.position import (
     Learned,
     Learned2D,
@@ -123,9 +127,11 @@ __all__ = [
     "device_mesh",
     "dilated_mask",
     "distribute",
+    "document_mask",
     "evaluating",
     "fit",
     "from_builtin",
+    "fused_attention",
     "generate",
     "get_weights",
     "global_mask",
@@ -139,12 +145,14 @@ __all__ = [
     "linear_attention",
     "load_weights",
     "mean_loss",
+    "merge_heads",
     "nadaraya_watson",
     "norm_layer",
     "normal_start",
     "padding_mask",
     "padding_mask_from_ids",
     "prefix_mask",
+    "repeat_heads",
     "sample",
     "save_weights",
     "set_weights",
@@ -152,9 +160,11 @@ __all__ = [
     "shutdown",
     "sinusoidal",
     "softmax",
+    "split_heads",
     "strided_mask",
     "tiled_attention",
     "translate",
     "window_attention",
     "window_mask",
+    "with_causal",
 ]

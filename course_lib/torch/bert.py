@@ -19,9 +19,11 @@ from torch import Tensor, nn
 
 from course_lib.checks import check_ids, check_pooler, check_size, check_token_types
 from course_lib.config import BERTConfig
-from course_lib.torch.block import Block, activate, norm_layer
+from course_lib.torch.block import Block
+from course_lib.torch.feed_forward import activate
 from course_lib.torch.init import normal_start
 from course_lib.torch.linear import linear
+from course_lib.torch.norm import norm_layer
 from course_lib.torch.position import Rotary, added_positions, alibi_bias
 
 

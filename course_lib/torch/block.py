@@ -1,146 +1,31 @@
-r"""The transformer block and its parts (PyTorch).
+r"""The transformer block (PyTorch).
 
     post:      x <- LN(x + f(x))                                         (eq. 1)
     pre:       x <- x + f(LN(x))                                         (eq. 2)
     res_post:  x <- x + LN(f(x))                                         (eq. 3)
 
-with f attention first, then the feed-forward layer. Eq. 1: Vaswani et al. 2017,
+with f attention first, then the feed-forward network. Eq. 1: Vaswani et al. 2017,
 section 3.1, arXiv:1706.03762. Eq. 2: Xiong et al. 2020, arXiv:2002.04745. Eq. 3: Liu
 et al. 2022 (Swin Transformer V2), section 3.2, arXiv:2111.09883.
-
-    LN(x) = (x - mean) / sqrt(var + eps) * weight + bias                 (eq. 4)
-    RMS(x) = x / sqrt(mean of x^2 + eps) * weight                        (eq. 5)
-    FFN(x) = W_down g(W_up x)                                            (eq. 6)
-    SwiGLU(x) = W_down (silu(W_gate x) * W_up x)                         (eq. 7)
-
-Eq. 4: Ba et al. 2016, section 3, arXiv:1607.06450. Eq. 5: Zhang and Sennrich 2019,
-section 4, arXiv:1910.07467; eps in both stands inside the root, as in the frameworks.
-Eq. 6: Vaswani et al. 2017, eq. 2. Eq. 7: Shazeer 2020, eq. 6, arXiv:2002.05202.
 """
 
 from collections.abc import Callable
-from typing import Any
+from functools import partial
 
-import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from course_lib.checks import (
-    check_choice,
-    check_memory,
-    check_positive,
-    check_rate,
-    check_size,
-)
-from course_lib.config import ACTIVATIONS, NORM_KINDS, NORMS
-from course_lib.torch.linear import linear
+from course_lib.checks import check_choice, check_memory
+from course_lib.config import NORMS
+from course_lib.torch.feed_forward import FeedForward
+from course_lib.torch.generation.cache import LayerCache
 from course_lib.torch.multihead import MultiHeadAttention
+from course_lib.torch.norm import norm_layer
 from course_lib.torch.position import Rotary
 
 
-def activate(x: Float[Tensor, "*B"], name: str) -> Float[Tensor, "*B"]:
-    """Bend numbers: let the positive through, hold the negative back.
-
-    Args:
-        x: Any numbers.
-        name: "relu", "gelu" (exact, with the error function), "gelu_tanh" (GPT-2's
-            approximation; both in Hendrycks and Gimpel 2016, arXiv:1606.08415) or
-            "silu" (also called swish).
-
-    Returns:
-        One number for each.
-
-    Raises:
-        ValueError: The name is not known.
-    """
-    check_choice("name", name, ACTIVATIONS[:-1])
-    if name == "relu":
-        return F.relu(x)
-    if name == "silu":
-        return F.silu(x)
-    return F.gelu(x, approximate="tanh" if name == "gelu_tanh" else "none")
-
-
-class FeedForward(nn.Module):
-    """Think about each position alone: widen, bend, narrow.
-
-    Args:
-        d_model: D, of what comes in and what goes out.
-        d_ff: F, the width between; None means 4 D.
-        activation: A name for `activate`, or "swiglu", which gates one map with another
-            and has half as many parameters again.
-        dropout: Share of the output dropped in training.
-        bias: Whether the maps add a learned constant.
-
-    Raises:
-        ValueError: A size, a rate or the activation's name is not allowed.
-    """
-
-    def __init__(
-        self,
-        d_model: int,
-        d_ff: int | None = None,
-        *,
-        activation: str = "gelu",
-        dropout: float = 0.0,
-        bias: bool = True,
-    ):
-        super().__init__()
-        check_size("d_model", d_model)
-        d_ff = 4 * d_model if d_ff is None else d_ff
-        check_size("d_ff", d_ff)
-        check_choice("activation", activation, ACTIVATIONS)
-        check_rate("dropout", dropout)
-        self.activation = activation
-        self.up_proj = linear(d_model, d_ff, bias=bias)
-        if activation == "swiglu":
-            self.gate_proj = linear(d_model, d_ff, bias=bias)
-        self.down_proj = linear(d_ff, d_model, bias=bias)
-        self.dropout = nn.Dropout(dropout)
-
-    def forward(self, x: Float[Tensor, "*B D"]) -> Float[Tensor, "*B D"]:
-        """Map each vector by itself.
-
-        Args:
-            x: Vectors.
-
-        Returns:
-            Vectors of the same width.
-        """
-        hidden = self.up_proj(x)  # *B F
-        if self.activation == "swiglu":
-            hidden = activate(self.gate_proj(x), "silu") * hidden
-        else:
-            hidden = activate(hidden, self.activation)
-        return self.dropout(self.down_proj(hidden))
-
-
-def norm_layer(
-    d_model: int, *, kind: str = "layer", eps: float = 1e-5
-) -> nn.LayerNorm | nn.RMSNorm:
-    """The framework's own norm, with every default written out.
-
-    Args:
-        d_model: D.
-        kind: "layer" (eq. 4) or "rms" (eq. 5).
-        eps: Added inside the root. The frameworks' defaults differ.
-
-    Returns:
-        A layer whose weight starts at 1 and, for "layer", whose bias starts at 0.
-
-    Raises:
-        ValueError: The kind is not known, or a number is not positive.
-    """
-    check_size("d_model", d_model)
-    check_choice("kind", kind, NORM_KINDS)
-    check_positive("eps", eps)
-    if kind == "rms":
-        return nn.RMSNorm(d_model, eps=eps)
-    return nn.LayerNorm(d_model, eps=eps)
-
-
 class Block(nn.Module):
-    """Communicate, then think: attention and a feed-forward layer, each with a bypass.
+    """Transformer block: attention and an MLP, each with a norm and a skip connection.
 
     Args:
         d_model: D.
@@ -180,29 +65,23 @@ class Block(nn.Module):
     ):
         super().__init__()
         check_choice("norm", norm, NORMS)
-        self.norm = norm
-        self.attention_norm = norm_layer(d_model, kind=norm_kind, eps=norm_eps)
-        self.attention = MultiHeadAttention(
+        new_norm = partial(norm_layer, d_model, kind=norm_kind, eps=norm_eps)
+        attend = partial(
+            MultiHeadAttention,
             d_model,
             n_heads,
             n_kv_heads=n_kv_heads,
             bias=bias,
             dropout=dropout,
-            rotary=rotary,
         )
+        self.norm = norm
+        self.attention_norm = new_norm()
+        self.attention = attend(rotary=rotary)
         if cross_attention:
-            self.cross_attention_norm = norm_layer(
-                d_model, kind=norm_kind, eps=norm_eps
-            )
-            self.cross_attention = MultiHeadAttention(
-                d_model, n_heads, n_kv_heads=n_kv_heads, bias=bias, dropout=dropout
-            )
-        else:
-            self.cross_attention = None
-        self.feed_forward_norm = norm_layer(d_model, kind=norm_kind, eps=norm_eps)
-        self.feed_forward = FeedForward(
-            d_model, d_ff, activation=activation, dropout=dropout, bias=bias
-        )
+            self.cross_attention_norm = new_norm()
+        self.cross_attention = attend() if cross_attention else None
+        self.feed_forward_norm = new_norm()
+        self.feed_forward = FeedForward(d_model, d_ff, activation=activation, bias=bias)
         self.dropout = nn.Dropout(dropout)
 
     def forward(
@@ -214,9 +93,9 @@ class Block(nn.Module):
         memory_mask: Bool[Tensor, "..."] | None = None,
         causal: bool = False,
         score_bias: Float[Tensor, "..."] | None = None,
-        cache: Any = None,
+        cache: LayerCache | None = None,
     ) -> Float[Tensor, "*B T D"]:
-        """Carry a sequence one layer up.
+        """Attend, cross-attend where there is a memory, and apply the MLP.
 
         Args:
             x: The sequence.
@@ -225,8 +104,8 @@ class Block(nn.Module):
             memory_mask: True where a position may attend to a position of `memory`.
             causal: As in `MultiHeadAttention`, for self-attention.
             score_bias: As in `MultiHeadAttention`, for self-attention.
-            cache: As in `MultiHeadAttention`, for self-attention; if it holds what was
-                read of the memory, that is used and not computed again.
+            cache: As in `MultiHeadAttention`, for self-attention. If it holds the
+                memory's keys and values, they are not computed again.
 
         Returns:
             A sequence of the same shape.
@@ -234,29 +113,25 @@ class Block(nn.Module):
         Raises:
             ValueError: A memory is missing or not wanted, or as `MultiHeadAttention`.
         """
-        check_memory(self.cross_attention is not None, memory is not None)
-
-        def listen(h: Tensor) -> Tensor:
-            return self.dropout(
-                self.attention(
-                    h, mask=mask, causal=causal, score_bias=score_bias, cache=cache
-                )
+        known = None if cache is None else cache.memory
+        check_memory(self.cross_attention is not None, memory, known)
+        attend = partial(
+            self.attention, mask=mask, causal=causal, score_bias=score_bias, cache=cache
+        )
+        x = self.residual(x, self.attention_norm, attend)
+        if self.cross_attention is not None:
+            read = partial(
+                self.cross_attention, context=known or memory, mask=memory_mask
             )
+            x = self.residual(x, self.cross_attention_norm, read)
+        return self.residual(x, self.feed_forward_norm, self.feed_forward)
 
-        x = self._add(x, self.attention_norm, listen)
-        if (cross := self.cross_attention) is not None:
-            known = None if cache is None else cache.memory
-            x = self._add(
-                x,
-                self.cross_attention_norm,
-                lambda h: self.dropout(cross(h, memory, mask=memory_mask, cache=known)),
-            )
-        return self._add(x, self.feed_forward_norm, self.feed_forward)
-
-    def _add(self, x: Tensor, norm: nn.Module, f: Callable[[Tensor], Tensor]) -> Tensor:
-        """Eq. 1 to 3: what f finds is added to what was there."""
+    def residual(
+        self, x: Tensor, norm: Callable[[Tensor], Tensor], f: Callable[[Tensor], Tensor]
+    ) -> Tensor:
+        """Skip connection: x plus what f adds to it, with the norm of eq. 1, 2 or 3."""
         if self.norm == "pre":
-            return x + f(norm(x))
+            return x + self.dropout(f(norm(x)))
         if self.norm == "post":
-            return norm(x + f(x))
-        return x + norm(f(x))
+            return norm(x + self.dropout(f(x)))
+        return x + norm(self.dropout(f(x)))

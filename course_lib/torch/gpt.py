@@ -19,9 +19,10 @@ from torch import Tensor, nn
 
 from course_lib.checks import check_ids
 from course_lib.config import GPTConfig
-from course_lib.torch.block import Block, norm_layer
+from course_lib.torch.block import Block
 from course_lib.torch.init import normal_start
 from course_lib.torch.linear import linear
+from course_lib.torch.norm import norm_layer
 from course_lib.torch.position import Rotary, added_positions, alibi_bias
 
 

@@ -1,15 +1,16 @@
-r"""Who may attend to whom (PyTorch).
+r"""Attention masks: who may attend to whom (PyTorch).
 
     mask[i, j] = True where query i may attend to key j                  (eq. 1)
 
 Causal and padding: Vaswani et al. 2017, section 3.2.3, arXiv:1706.03762. Strided: Child
 et al. 2019, section 4.2, arXiv:1904.10509. Window, dilated window and global tokens:
 Beltagy et al. 2020, section 3.1, arXiv:2004.05150. Prefix: Raffel et al. 2020, section
-3.2.1, arXiv:1910.10683.
+3.2.1, arXiv:1910.10683. Document (for packed texts): Grattafiori et al. 2024, section
+3.2, arXiv:2407.21783.
 
-Two rules that must both hold are combined with `&`, two of which one is enough with
-`|`. Where there are fewer queries than keys, the last query stands where the last key
-stands, so the masks are right for the newest tokens of a longer sequence.
+Masks combine with `&` (both rules hold) and `|` (one is enough). Where there are fewer
+queries than keys, the last query stands at the last key, so the masks are right for the
+newest tokens of a longer sequence.
 """
 
 from collections.abc import Sequence
@@ -35,7 +36,7 @@ def causal_mask(
     *,
     offset: int | Int[Tensor, ""] | None = None,
 ) -> Bool[Tensor, "T S"]:
-    """Let each query see its own position and what lies before it.
+    """Causal mask: a query may attend to its own position and to earlier ones.
 
     Args:
         n_queries: T.
@@ -44,7 +45,7 @@ def causal_mask(
             the last key.
 
     Returns:
-        True where a query may attend: with T = S, the diagonal and what is below it.
+        True where j <= i: with T = S, the lower triangle.
 
     Raises:
         ValueError: A query stands outside the keys.
@@ -56,11 +57,11 @@ def causal_mask(
 def padding_mask(
     lengths: Int[Tensor, "B"] | Sequence[int], n_keys: int
 ) -> Bool[Tensor, "B 1 1 S"]:
-    """Let every query see the real tokens of its own sequence, not what fills it up.
+    """Padding mask: every query may attend to the real tokens of its own sequence.
 
     Args:
         lengths: How many real tokens each sequence starts with.
-        n_keys: S, the length that all were filled up to.
+        n_keys: S, the length that all were padded to.
 
     Returns:
         True at real tokens, with axes for heads and queries.
@@ -77,14 +78,14 @@ def padding_mask(
 def padding_mask_from_ids(
     ids: Int[Tensor, "B S"], pad_id: int
 ) -> Bool[Tensor, "B 1 1 S"]:
-    """Let every query see the tokens of its own sequence that are not padding.
+    """Padding mask of a batch of token ids, wherever the padding stands.
 
     Args:
         ids: Token ids.
-        pad_id: The id that fills short sequences up, wherever it stands.
+        pad_id: The id of padding.
 
     Returns:
-        True at real tokens, with axes for heads and queries.
+        True where `ids` is not `pad_id`, with axes for heads and queries.
 
     Raises:
         ValueError: `ids` is not a batch of whole numbers.
@@ -93,22 +94,35 @@ def padding_mask_from_ids(
     return (ids != pad_id)[:, None, None, :]
 
 
+def document_mask(documents: Int[Tensor, "B T"]) -> Bool[Tensor, "B 1 T T"]:
+    """Document mask: in a row of packed texts, a query may attend to its own text.
+
+    Args:
+        documents: The number of the text that each token belongs to.
+
+    Returns:
+        True where query and key have the same number, with an axis for heads.
+
+    Raises:
+        ValueError: `documents` is not a batch of whole numbers.
+    """
+    check_ids("documents", documents)
+    return (documents[:, :, None] == documents[:, None, :])[:, None]
+
+
 def window_mask(
     n_queries: int, n_keys: int | None = None, *, size: int
 ) -> Bool[Tensor, "T S"]:
-    """Let each query see what is nearer than `size` positions, on both sides.
+    """Sliding-window mask: a query may attend to positions nearer than `size`.
 
     Args:
         n_queries: T.
         n_keys: S; None means T.
-        size: 1 sees only itself, 2 also its two neighbors. `window & causal` sees the
-            last `size` tokens.
+        size: 1 is the position itself, 2 adds its two neighbors. With `causal_mask`
+            joined by `&` it is the last `size` tokens.
 
     Returns:
         True where |i - j| < size.
-
-    Raises:
-        ValueError: More queries than keys, or `size` is not at least 1.
     """
     check_size("size", size)
     i, j = _positions(n_queries, n_keys)
@@ -118,18 +132,15 @@ def window_mask(
 def strided_mask(
     n_queries: int, n_keys: int | None = None, *, stride: int
 ) -> Bool[Tensor, "T S"]:
-    """Let each query see every `stride`-th position, counted from its own.
+    """Strided mask: a query may attend to every `stride`-th position from its own.
 
     Args:
         n_queries: T.
         n_keys: S; None means T.
-        stride: Steps between two positions that it sees.
+        stride: Steps between two such positions.
 
     Returns:
         True where i - j is a multiple of `stride`.
-
-    Raises:
-        ValueError: More queries than keys, or `stride` is not at least 1.
     """
     check_size("stride", stride)
     i, j = _positions(n_queries, n_keys)
@@ -139,19 +150,16 @@ def strided_mask(
 def dilated_mask(
     n_queries: int, n_keys: int | None = None, *, size: int, dilation: int
 ) -> Bool[Tensor, "T S"]:
-    """Let each query see a window with gaps: as many keys, from farther away.
+    """Dilated-window mask: a window with gaps, as many keys from farther away.
 
     Args:
         n_queries: T.
         n_keys: S; None means T.
-        size: As in `window`, counted in steps of `dilation`.
-        dilation: Distance between two neighbors that it sees; 1 is `window`.
+        size: As in `window_mask`, counted in steps of `dilation`.
+        dilation: Distance between neighbors in the window; 1 is `window_mask`.
 
     Returns:
         True where |i - j| / dilation is a whole number below `size`.
-
-    Raises:
-        ValueError: More queries than keys, or a number is not at least 1.
     """
     check_size("size", size)
     check_size("dilation", dilation)
@@ -162,9 +170,9 @@ def dilated_mask(
 def global_mask(
     n_queries: int, n_keys: int | None = None, *, n_global: int
 ) -> Bool[Tensor, "T S"]:
-    """Let the first tokens see everything, and be seen by everything.
+    """Global-token mask: the first tokens attend to all, and all attend to them.
 
-    Meant to be joined to another pattern: `window_mask(...) | global_mask(...)`.
+    Joined to another pattern: `window_mask(...) | global_mask(...)`.
 
     Args:
         n_queries: T.
@@ -173,9 +181,6 @@ def global_mask(
 
     Returns:
         True where query or key is global.
-
-    Raises:
-        ValueError: More queries than keys, or `n_global` is not at least 1.
     """
     check_size("n_global", n_global)
     i, j = _positions(n_queries, n_keys)
@@ -185,18 +190,15 @@ def global_mask(
 def prefix_mask(
     n_queries: int, n_keys: int | None = None, *, n_prefix: int
 ) -> Bool[Tensor, "T S"]:
-    """Let all see the first tokens, and beyond them only what lies before.
+    """Prefix mask: all may attend to the first tokens, and causally to the others.
 
     Args:
         n_queries: T.
         n_keys: S; None means T.
-        n_prefix: How many tokens at the start are seen by all.
+        n_prefix: How many tokens at the start all may attend to.
 
     Returns:
         True where the key is in the prefix or not after the query.
-
-    Raises:
-        ValueError: More queries than keys, or `n_prefix` is not at least 1.
     """
     check_size("n_prefix", n_prefix)
     i, j = _positions(n_queries, n_keys)

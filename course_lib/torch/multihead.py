@@ -4,52 +4,43 @@ r"""Multi-head attention (PyTorch).
     head_h = Attention(X W_Q^h, C W_K^h, C W_V^h)
 
 Vaswani et al. 2017, section 3.2.2, arXiv:1706.03762. With fewer key and value heads
-than query heads it is grouped-query attention (Ainslie et al. 2023, arXiv:2305.13245),
-with one of them multi-query attention (Shazeer 2019, arXiv:1911.02150).
+than query heads it is grouped-query attention, GQA (Ainslie et al. 2023,
+arXiv:2305.13245), with one of them multi-query attention, MQA (Shazeer 2019,
+arXiv:1911.02150).
 
-A departure from the paper: projections carry a bias, as BERT's and GPT-2's do.
-
-Positions may speak in the scores: turned queries and keys, or a bias; see position.py.
+Departure: projections carry a bias, as in BERT and GPT-2.
 """
 
-import math
-from typing import Any
-
 import torch
-import torch.nn.functional as F
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from course_lib.checks import (
-    check_bias,
+    check_context,
     check_heads,
-    check_inputs,
-    check_mask,
-    check_mask_axes,
-    check_no_cache,
     check_rate,
-    check_read,
     check_rotary,
-    check_tensors,
+    check_scores,
 )
 from course_lib.torch.attention import attention
+from course_lib.torch.fused_attention import fused_attention, repeat_heads, with_causal
 from course_lib.torch.generation.cache import LayerCache
 from course_lib.torch.linear import linear
-from course_lib.torch.masks import causal_mask
 from course_lib.torch.position import Rotary
+
+KeysValues = tuple[Tensor, Tensor]  # what project_kv returns: each *B G S Dh
 
 
 class MultiHeadAttention(nn.Module):
-    """Look the context up in several learned ways at once, and mix the answers.
+    """Multi-head attention: several attentions in parallel, each on its projections.
 
     Args:
-        d_model: Model width D, of what comes in and what goes out.
-        n_heads: Number of query heads H; each is D / H wide.
-        n_kv_heads: Number of key and value heads; None means H. Each is shared by an
-            equal group of query heads.
+        d_model: Model width D, of input and output.
+        n_heads: Number of query heads H; each is Dh = D / H wide.
+        n_kv_heads: Number of key and value heads G, which divides H; None means H.
         bias: Whether the four projections add a learned constant.
         dropout: Share of the attention weights dropped in training.
-        rotary: Turns queries and keys by their positions; None leaves them.
+        rotary: Rotates queries and keys by their positions; None leaves them.
 
     Raises:
         ValueError: The heads do not divide, `rotary` is not as wide as a head, or the
@@ -70,7 +61,7 @@ class MultiHeadAttention(nn.Module):
         n_kv_heads = n_heads if n_kv_heads is None else n_kv_heads
         check_heads(d_model, n_heads, n_kv_heads)
         check_rate("dropout", dropout)
-        self.n_heads, self.n_kv_heads, self.dropout = n_heads, n_kv_heads, dropout
+        self.n_heads, self.n_kv_heads = n_heads, n_kv_heads
         self.d_head = d_model // n_heads
         if rotary is not None:
             check_rotary((1, self.d_head), rotary.d_head)
@@ -80,28 +71,29 @@ class MultiHeadAttention(nn.Module):
         self.k_proj = linear(d_model, d_kv, bias=bias)
         self.v_proj = linear(d_model, d_kv, bias=bias)
         self.o_proj = linear(d_model, d_model, bias=bias)
+        self.dropout = nn.Dropout(dropout)
 
     def forward(
         self,
         x: Float[Tensor, "*B T D"],
-        context: Float[Tensor, "*B S D"] | None = None,
+        context: Float[Tensor, "*B S D"] | KeysValues | None = None,
         *,
         mask: Bool[Tensor, "..."] | None = None,
         causal: bool = False,
         score_bias: Float[Tensor, "..."] | None = None,
-        cache: Any = None,
+        cache: LayerCache | None = None,
     ) -> Float[Tensor, "*B T D"]:
-        """Let each position of `x` gather what it looks for in `context`.
+        """Attend from each position of `x` to `context`.
 
         Args:
-            x: The sequence that asks.
-            context: The sequence that answers; None means `x` itself (self-attention).
+            x: The sequence that queries come from.
+            context: The sequence that keys and values come from, or what `project_kv`
+                returned for it; None means `x` itself (self-attention).
             mask: True where a query may attend: `T S`, or `*#B #H #T #S`.
-            causal: Whether a query may see only itself and what lies before it, besides
-                what `mask` says.
+            causal: Whether a query may attend to no later position, besides `mask`.
             score_bias: Added to the scores: `H T S`, or `*#B #H #T #S`.
-            cache: One layer of a `KVCache`; it keeps keys and values, and S counts all
-                that it holds. With a context: what `project_kv` returned for it.
+            cache: One layer of a `KVCache`: keeps the keys and values of `x` behind the
+                earlier ones, and S counts all of them.
 
         Returns:
             One vector for each position of `x`. A position that may attend to nothing
@@ -110,149 +102,102 @@ class MultiHeadAttention(nn.Module):
         Raises:
             ValueError: Shapes, kinds or dtypes do not fit; something is empty.
         """
-        offset = 0 if cache is None or context is not None else cache.length
-        q, k, v = self._project(x, context, offset, cache)
-        if cache is not None and context is None:
-            k, v = cache.append(k, v)
-        mask, causal = self._rules(q, k, mask, causal, score_bias, offset)
-        # The framework's function takes what is forbidden and what is added as one.
-        if score_bias is not None and mask is not None:
-            score_bias = score_bias.masked_fill(~mask, -math.inf)
-        heads = F.scaled_dot_product_attention(
+        offset = 0 if cache is None else cache.length
+        q, k, v = self.project(x, context, cache)
+        check_scores(q.shape, k.shape, mask, score_bias)
+        heads = fused_attention(
             q,
             k,
             v,
-            attn_mask=mask if score_bias is None else score_bias,
-            dropout_p=self.dropout if self.training else 0.0,
-            is_causal=causal,
-            enable_gqa=self.n_kv_heads != self.n_heads,
+            mask=mask,
+            causal=causal,
+            offset=offset,
+            score_bias=score_bias,
+            dropout=self.dropout,
         )
-        return self.o_proj(heads.transpose(-3, -2).flatten(-2))  # *B T D
-
-    def project_kv(self, context: Float[Tensor, "B S D"]) -> LayerCache:
-        """Compute the keys and values of a context once, for whoever asks later.
-
-        Args:
-            context: The sequence that answers.
-
-        Returns:
-            What `forward` takes as `cache`, beside the same context.
-
-        Raises:
-            ValueError: As `forward`.
-        """
-        check_tensors(torch.Tensor, context=context)
-        check_inputs(context.shape, context.shape, self.q_proj.in_features)
-        k, v = self._keys_and_values(context, 0)
-        return LayerCache(k, v, stored=k.shape[-2])
+        return self.o_proj(merge_heads(heads))  # *B T D
 
     def maps(
         self,
         x: Float[Tensor, "*B T D"],
-        context: Float[Tensor, "*B S D"] | None = None,
+        context: Float[Tensor, "*B S D"] | KeysValues | None = None,
         *,
         mask: Bool[Tensor, "..."] | None = None,
         causal: bool = False,
         score_bias: Float[Tensor, "..."] | None = None,
     ) -> Float[Tensor, "*B H T S"]:
-        """Show who attends to whom: the weights that `forward` uses, without dropout.
-
-        Args:
-            x: The sequence that asks.
-            context: The sequence that answers; None means `x` itself.
-            mask: True where a query may attend: `T S`, or `*#B #H #T #S`.
-            causal: As in `forward`.
-            score_bias: As in `forward`.
+        """Attention maps: the weights that `forward` uses, without dropout.
 
         Returns:
             One map a head; each row sums to 1, or is 0 if it may attend to nothing.
-
-        Raises:
-            ValueError: As `forward`.
         """
-        q, k, v = self._project(x, context, 0)
-        mask, causal = self._rules(q, k, mask, causal, score_bias, 0)
+        q, k, v = self.project(x, context)
+        check_scores(q.shape, k.shape, mask, score_bias)
         if causal:
-            mask = causal_mask(q.shape[-2]).to(q.device)
-        group = self.n_heads // self.n_kv_heads
-        k, v = (t.repeat_interleave(group, dim=-3) for t in (k, v))
+            mask = with_causal(mask, q, k)
+        k, v = repeat_heads(k, self.n_heads), repeat_heads(v, self.n_heads)
         return attention(q, k, v, mask=mask, bias=score_bias)[1]
 
-    def _project(
-        self, x: Tensor, context: Tensor | None, offset: int, cache: Any = None
-    ):
-        context = x if (own := context is None) else context
-        check_tensors(torch.Tensor, x=x, context=context)
-        check_inputs(x.shape, context.shape, self.q_proj.in_features)
-        q = self._split(self.q_proj(x), offset)
-        if cache is not None and not own:
-            check_read(context.shape, cache.k.shape)
-            return q, cache.k, cache.v
-        return q, *self._keys_and_values(context, offset)
-
-    def _keys_and_values(self, context: Tensor, offset: int) -> tuple[Tensor, Tensor]:
-        values = self.v_proj(context).unflatten(-1, (-1, self.d_head))
-        return self._split(self.k_proj(context), offset), values.transpose(-3, -2)
-
-    def _split(self, t: Tensor, offset: int) -> Tensor:
-        """One row of heads for all positions, turned by them: `*B H T Dh`."""
-        t = t.unflatten(-1, (-1, self.d_head)).transpose(-3, -2)
-        return t if self.rotary is None else self.rotary(t, offset)
-
-    def _rules(
+    def project(
         self,
-        q: Tensor,
-        k: Tensor,
-        mask: Tensor | None,
-        causal: bool,
-        score_bias: Tensor | None,
-        offset: int,
-    ) -> tuple[Tensor | None, bool]:
-        """The mask with the past in it, or the flag that is faster than a mask."""
-        (*_, t, _), s = q.shape, k.shape[-2]
-        scores = (*q.shape[:-1], s)
-        check_mask_axes(mask, len(scores))
-        check_mask(mask, scores)
-        check_bias("score_bias", score_bias, scores)
-        if not causal or (t == 1 and s == offset + 1):  # the newest token sees all
-            return mask, False
-        if mask is None and score_bias is None and t == s:
-            return None, True
-        past = causal_mask(t, s, offset=offset).to(q.device)
-        return past if mask is None else mask & past, False
+        x: Float[Tensor, "*B T D"],
+        context: Float[Tensor, "*B S D"] | KeysValues | None = None,
+        cache: LayerCache | None = None,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries, keys and values, split into heads.
+
+        Returns:
+            Queries `*B H T Dh`; keys and values `*B G S Dh`, with what the cache holds.
+        """
+        check_context(x, context, self.q_proj.in_features, torch.Tensor)
+        offset = 0 if cache is None else cache.length
+        q = split_heads(self.q_proj(x), self.d_head)
+        if self.rotary is not None:
+            q = self.rotary(q, offset)
+        if isinstance(context, tuple):
+            return q, *context
+        k, v = self.project_kv(x if context is None else context, offset)
+        return (q, k, v) if cache is None else (q, *cache.append(k, v))
+
+    def project_kv(
+        self, context: Float[Tensor, "*B S D"], offset: int | Int[Tensor, ""] = 0
+    ) -> KeysValues:
+        """Keys and values of a context, to be computed once and used many times.
+
+        Args:
+            context: The sequence.
+            offset: The position of its first vector.
+
+        Returns:
+            Keys and values, `*B G S Dh`.
+        """
+        check_context(context, None, self.q_proj.in_features, torch.Tensor)
+        k = split_heads(self.k_proj(context), self.d_head)
+        if self.rotary is not None:
+            k = self.rotary(k, offset)
+        return k, split_heads(self.v_proj(context), self.d_head)
 
 
-def attention_maps(
-    model: nn.Module, *inputs: Any, **options: Any
-) -> list[Float[Tensor, "*B H T S"]]:
-    """Show who attends to whom in every layer of a model, while it reads its inputs.
-
-    Hooks listen to the layers; the model itself is not changed and returns nothing new.
+def split_heads(x: Float[Tensor, "*B T D"], d_head: int) -> Float[Tensor, "*B H T Dh"]:
+    """Cut each vector into heads, and put heads before positions.
 
     Args:
-        model: Any module of this wing, in evaluation mode; dropout elsewhere in it
-            would show in the maps.
-        inputs: What the model is called with.
-        options: What it is called with by name.
+        x: Vectors.
+        d_head: Width of a head, Dh.
 
     Returns:
-        The maps of each `MultiHeadAttention` that was called, in the order in which the
-        model defines them.
-
-    Raises:
-        ValueError: As the model, or it was called with a cache.
+        H = D / Dh sequences of short vectors.
     """
-    found = {}
+    return x.unflatten(-1, (-1, d_head)).transpose(-3, -2)
 
-    def listen(layer: Any, args: tuple, kwargs: dict, output: Tensor):
-        check_no_cache(kwargs.pop("cache", None))
-        found[layer] = layer.maps(*args, **kwargs)
 
-    layers = [m for m in model.modules() if isinstance(m, MultiHeadAttention)]
-    handles = [m.register_forward_hook(listen, with_kwargs=True) for m in layers]
-    try:
-        model(*inputs, **options)
-    finally:
-        for handle in handles:
-            handle.remove()
-    return [found[layer] for layer in layers if layer in found]
+def merge_heads(heads: Float[Tensor, "*B H T Dh"]) -> Float[Tensor, "*B T D"]:
+    """Concatenate the heads of each position: `split_heads` undone.
+
+    Args:
+        heads: One sequence a head.
+
+    Returns:
+        One vector a position, D = H Dh wide.
+    """
+    return heads.transpose(-3, -2).flatten(-2)

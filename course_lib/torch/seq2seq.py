@@ -24,9 +24,10 @@ from torch import Tensor, nn
 
 from course_lib.checks import check_ids, check_positions, check_size
 from course_lib.config import Seq2SeqConfig
-from course_lib.torch.block import Block, norm_layer
+from course_lib.torch.block import Block
 from course_lib.torch.generation.cache import KVCache
 from course_lib.torch.linear import linear
+from course_lib.torch.norm import norm_layer
 from course_lib.torch.position import Rotary, added_positions, alibi_bias
 
 

@@ -18,8 +18,9 @@ from torch import Tensor, nn
 
 from course_lib.checks import check_images, check_tensors
 from course_lib.config import ViTConfig
-from course_lib.torch.block import Block, norm_layer
+from course_lib.torch.block import Block
 from course_lib.torch.linear import linear
+from course_lib.torch.norm import norm_layer
 from course_lib.torch.position import Learned, Learned2D
 
 

@@ -37,20 +37,31 @@ def test_a_context_that_was_read_before_need_not_be_read_again(wing, rng):
     model = layer(wing)
     x, context = (wing.array(rng.standard_normal((B, n, D))) for n in (T, 5))
     kept = model.project_kv(context)
-    assert int(kept.length) == kept.k.shape[-2] == 5
-    together = model(x, context, cache=kept)
+    assert all(tuple(t.shape[-2:]) == (5, D // H) for t in kept)
+    together = model(x, kept)
     assert_close(wing.numpy(together), wing.numpy(model(x, context)))
-    alone = model(x[:, 2:3], context, cache=kept)
+    alone = model(x[:, 2:3], kept)
     assert_close(wing.numpy(alone), wing.numpy(together)[:, 2:3])
 
 
-@pytest.mark.parametrize("shape", [(B, 6, D), (B + 1, 5, D)])
-def test_what_was_read_of_another_context_is_refused(wing, rng, shape):
+def test_keys_of_another_batch_are_refused(wing, rng):
     model = layer(wing)
-    x = wing.array(rng.standard_normal((shape[0], T, D)))
+    x = wing.array(rng.standard_normal((B + 1, T, D)))
     kept = model.project_kv(wing.array(rng.standard_normal((B, 5, D))))
-    with pytest.raises(ValueError, match="must be what `read` returned"):
-        model(x, wing.array(rng.standard_normal(shape)), cache=kept)
+    with pytest.raises(ValueError, match="the same batch axes"):
+        model(x, kept)
+
+
+def test_a_cache_of_another_memory_is_refused(wing, rng):
+    block = wing.cast(wing.make(wing.lib.Block, D, H, cross_attention=True), "float64")
+    x, memory, other = (wing.array(rng.standard_normal((B, n, D))) for n in (T, 5, 6))
+    kept = wing.lib.KVCache(
+        1, B, H, T, D // H, like=x, memories=[block.cross_attention.project_kv(memory)]
+    )
+    with pytest.raises(ValueError, match="begun with this memory: got keys of 5"):
+        block(x, other, causal=True, cache=kept[0])
+    got = block(x, memory, causal=True, cache=kept[0])
+    assert_close(wing.numpy(got), wing.numpy(block(x, memory, causal=True)))
 
 
 def test_the_cache_has_its_full_size_from_the_start(wing):

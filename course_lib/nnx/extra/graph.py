@@ -22,9 +22,9 @@ from jax import Array
 from jaxtyping import Bool, Float
 
 from course_lib.checks import (
+    check_context,
     check_graph,
     check_heads,
-    check_inputs,
     check_size,
     check_tensors,
 )
@@ -135,7 +135,7 @@ class AttentionPooling(nnx.Module):
             One vector for each learned query.
         """
         check_tensors(jax.Array, x=x)
-        check_inputs(x.shape, x.shape, self.seeds.shape[-1])
+        check_context(x, None, self.seeds.shape[-1], jax.Array)
         seeds = self.seeds[...]
         seeds = jnp.broadcast_to(seeds, (*x.shape[:-2], *seeds.shape))
         return self.attention(seeds, x, mask=mask)

@@ -16,7 +16,10 @@ from jax import Array, lax
 from jaxtyping import Bool, Float, Int
 
 from course_lib.checks import check_even, check_ids, check_rate, check_size
-from course_lib.nnx.attention import AdditiveAttention, additive_attention
+from course_lib.nnx.extra.additive_attention import (
+    AdditiveAttention,
+    additive_attention,
+)
 from course_lib.nnx.extra.recurrent import LSTM
 from course_lib.nnx.linear import _normal, linear
 

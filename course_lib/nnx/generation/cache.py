@@ -24,8 +24,8 @@ class LayerCache(nnx.Module):
         k: Room for keys, filled from the front.
         v: Room for values.
         stored: Tokens in them already.
-        memory: What cross-attention of the same block has read: keys and values of
-            the whole source. None where there is none.
+        memory: Keys and values of the whole source, for cross-attention of the same
+            block: what `project_kv` returned. None where there is none.
     """
 
     def __init__(
@@ -34,9 +34,10 @@ class LayerCache(nnx.Module):
         v: Float[Array, "B H S Dh"],
         *,
         stored: int = 0,
-        memory: "LayerCache | None" = None,
+        memory: tuple[Array, Array] | None = None,
     ):
-        self.k, self.v, self.memory = nnx.Cache(k), nnx.Cache(v), memory
+        self.k, self.v = nnx.Cache(k), nnx.Cache(v)
+        self.kept = nnx.data([nnx.Cache(t) for t in memory or ()])
         self.stored = nnx.Cache(jnp.asarray(stored, jnp.int32))
 
     def append(
@@ -69,6 +70,11 @@ class LayerCache(nnx.Module):
         """Tokens stored so far."""
         return self.stored[...]
 
+    @property
+    def memory(self) -> tuple[Array, Array] | None:
+        """Keys and values of the source; None where there is none."""
+        return (self.kept[0][...], self.kept[1][...]) if len(self.kept) else None
+
 
 class KVCache(nnx.Module):
     """The keys and values of a whole model, one `LayerCache` a layer.
@@ -80,8 +86,8 @@ class KVCache(nnx.Module):
         max_len: Tokens that fit in.
         d_head: Width of a head.
         like: An array whose dtype the cache takes; None means float32.
-        memories: What each layer's cross-attention has read; None where there is
-            none.
+        memories: What `project_kv` of each layer's cross-attention returned; None where
+            there is none.
 
     Raises:
         ValueError: A size is not a whole number of at least 1.
@@ -96,7 +102,7 @@ class KVCache(nnx.Module):
         d_head: int,
         *,
         like: Float[Array, "..."] | None = None,
-        memories: Sequence[LayerCache] | None = None,
+        memories: Sequence[tuple[Array, Array]] | None = None,
     ):
         shape = (n_layers, batch, n_kv_heads, max_len, d_head)
         names = ("n_layers", "batch", "n_kv_heads", "max_len", "d_head")

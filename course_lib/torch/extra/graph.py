@@ -21,9 +21,9 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from course_lib.checks import (
+    check_context,
     check_graph,
     check_heads,
-    check_inputs,
     check_size,
     check_tensors,
 )
@@ -124,6 +124,6 @@ class AttentionPooling(nn.Module):
             One vector for each learned query.
         """
         check_tensors(torch.Tensor, x=x)
-        check_inputs(x.shape, x.shape, self.seeds.shape[-1])
+        check_context(x, None, self.seeds.shape[-1], torch.Tensor)
         seeds = self.seeds.expand(*x.shape[:-2], -1, -1)
         return self.attention(seeds, x, mask=mask)

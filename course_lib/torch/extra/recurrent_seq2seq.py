@@ -15,7 +15,10 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from course_lib.checks import check_even, check_ids, check_rate, check_size
-from course_lib.torch.attention import AdditiveAttention, additive_attention
+from course_lib.torch.extra.additive_attention import (
+    AdditiveAttention,
+    additive_attention,
+)
 from course_lib.torch.extra.recurrent import LSTM
 from course_lib.torch.linear import linear
 

@@ -23,8 +23,8 @@ class LayerCache:
         k: Room for keys, filled from the front.
         v: Room for values.
         stored: Tokens in them already.
-        memory: What cross-attention of the same block has read: keys and values of
-            the whole source. None where there is none.
+        memory: Keys and values of the whole source, for cross-attention of the same
+            block: what `project_kv` returned. None where there is none.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class LayerCache:
         v: Float[Tensor, "B H S Dh"],
         *,
         stored: int = 0,
-        memory: "LayerCache | None" = None,
+        memory: tuple[Tensor, Tensor] | None = None,
     ):
         self.k, self.v, self.stored, self.memory = k, v, stored, memory
 
@@ -75,8 +75,8 @@ class KVCache:
         d_head: Width of a head.
         like: A tensor whose dtype and device the cache takes; None means float32 on the
             CPU.
-        memories: What each layer's cross-attention has read; None where there is
-            none.
+        memories: What `project_kv` of each layer's cross-attention returned; None where
+            there is none.
 
     Raises:
         ValueError: A size is not a whole number of at least 1.
@@ -91,7 +91,7 @@ class KVCache:
         d_head: int,
         *,
         like: Float[Tensor, "..."] | None = None,
-        memories: Sequence[LayerCache] | None = None,
+        memories: Sequence[tuple[Tensor, Tensor]] | None = None,
     ):
         shape = (n_layers, batch, n_kv_heads, max_len, d_head)
         names = ("n_layers", "batch", "n_kv_heads", "max_len", "d_head")

@@ -1,0 +1,87 @@
+r"""Feed-forward network and its activations (Flax NNX).
+
+    FFN(x) = W_down g(W_up x)                                            (eq. 1)
+    SwiGLU(x) = W_down (silu(W_gate x) * W_up x)                         (eq. 2)
+
+Eq. 1: Vaswani et al. 2017, eq. 2, arXiv:1706.03762. Eq. 2: Shazeer 2020, eq. 6,
+arXiv:2002.05202. GELU: Hendrycks and Gimpel 2016, arXiv:1606.08415.
+"""
+
+import jax
+from flax import nnx
+from jax import Array
+from jaxtyping import Float
+
+from course_lib.checks import check_choice, check_rate, check_size
+from course_lib.config import ACTIVATIONS
+from course_lib.nnx.linear import linear
+
+
+def activate(x: Float[Array, "*B"], name: str) -> Float[Array, "*B"]:
+    """Activation function: a nonlinearity applied to each number.
+
+    Args:
+        x: Any numbers.
+        name: "relu", "gelu" (exact, with the error function), "gelu_tanh" (GPT-2's
+            approximation) or "silu" (also called swish).
+
+    Returns:
+        One number for each.
+
+    Raises:
+        ValueError: The name is not known.
+    """
+    check_choice("name", name, ACTIVATIONS[:-1])
+    if name == "relu":
+        return jax.nn.relu(x)
+    if name == "silu":
+        return jax.nn.silu(x)
+    return jax.nn.gelu(x, approximate=name == "gelu_tanh")
+
+
+class FeedForward(nnx.Module):
+    """Feed-forward network (MLP), applied to each position alone.
+
+    Args:
+        d_model: D, of input and output.
+        d_ff: F, the width between; None means 4 D.
+        activation: A name for `activate`, or "swiglu", which gates one map with another
+            and has half as many parameters again.
+        dropout: Share of the output dropped in training.
+        bias: Whether the maps add a learned constant.
+        rngs: Source of the random start and of dropout.
+
+    Raises:
+        ValueError: A size, a rate or the activation's name is not allowed.
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        d_ff: int | None = None,
+        *,
+        activation: str = "gelu",
+        dropout: float = 0.0,
+        bias: bool = True,
+        rngs: nnx.Rngs,
+    ):
+        check_size("d_model", d_model)
+        d_ff = 4 * d_model if d_ff is None else d_ff
+        check_size("d_ff", d_ff)
+        check_choice("activation", activation, ACTIVATIONS)
+        check_rate("dropout", dropout)
+        self.activation = activation
+        self.up_proj = linear(d_model, d_ff, bias=bias, rngs=rngs)
+        if activation == "swiglu":
+            self.gate_proj = linear(d_model, d_ff, bias=bias, rngs=rngs)
+        self.down_proj = linear(d_ff, d_model, bias=bias, rngs=rngs)
+        self.dropout = nnx.Dropout(dropout, rngs=rngs)
+
+    def __call__(self, x: Float[Array, "*B D"]) -> Float[Array, "*B D"]:
+        """Eq. 1 or eq. 2, of each vector by itself."""
+        hidden = self.up_proj(x)  # *B F
+        if self.activation == "swiglu":
+            hidden = activate(self.gate_proj(x), "silu") * hidden
+        else:
+            hidden = activate(hidden, self.activation)
+        return self.dropout(self.down_proj(hidden))

@@ -1,0 +1,52 @@
+r"""Layer norm and RMS norm (Flax NNX).
+
+    LN(x) = (x - mean) / sqrt(var + eps) * weight + bias                 (eq. 1)
+    RMS(x) = x / sqrt(mean of x^2 + eps) * weight                        (eq. 2)
+
+Eq. 1: Ba et al. 2016, section 3, arXiv:1607.06450. Eq. 2: Zhang and Sennrich 2019,
+section 4, arXiv:1910.07467; eps in both stands inside the root, as in the frameworks.
+"""
+
+import jax
+from flax import nnx
+from jax import Array
+
+from course_lib.checks import check_choice, check_positive, check_size
+from course_lib.config import NORM_KINDS
+
+
+def norm_layer(
+    d_model: int, *, kind: str = "layer", eps: float = 1e-5, rngs: nnx.Rngs
+) -> nnx.LayerNorm | nnx.RMSNorm:
+    """The framework's own norm layer, with every default written out.
+
+    Args:
+        d_model: D.
+        kind: "layer" (eq. 1) or "rms" (eq. 2).
+        eps: Added inside the root. The frameworks' defaults differ.
+        rngs: Every layer of the framework asks for it; nothing here is random.
+
+    Returns:
+        A layer whose weight starts at 1 and, for "layer", whose bias starts at 0.
+
+    Raises:
+        ValueError: The kind is not known, or a number is not positive.
+    """
+    check_size("d_model", d_model)
+    check_choice("kind", kind, NORM_KINDS)
+    check_positive("eps", eps)
+    if kind == "rms":
+        return nnx.RMSNorm(d_model, epsilon=eps, rngs=rngs)
+    return _LayerNorm(d_model, epsilon=eps, use_fast_variance=True, rngs=rngs)
+
+
+class _LayerNorm(nnx.LayerNorm):
+    """The framework's layer norm in its fast form, kept exact far from 0.
+
+    Mean of squares minus squared mean is a quarter of a small training step faster than
+    the mean of squared differences, and loses digits where the mean is large. A layer
+    norm does not see a shift, so each vector first gives up its first entry.
+    """
+
+    def __call__(self, x: Array, *, mask: Array | None = None) -> Array:
+        return super().__call__(x - jax.lax.stop_gradient(x[..., :1]), mask=mask)

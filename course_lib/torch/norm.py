@@ -1,0 +1,37 @@
+r"""Layer norm and RMS norm (PyTorch).
+
+    LN(x) = (x - mean) / sqrt(var + eps) * weight + bias                 (eq. 1)
+    RMS(x) = x / sqrt(mean of x^2 + eps) * weight                        (eq. 2)
+
+Eq. 1: Ba et al. 2016, section 3, arXiv:1607.06450. Eq. 2: Zhang and Sennrich 2019,
+section 4, arXiv:1910.07467; eps in both stands inside the root, as in the frameworks.
+"""
+
+from torch import nn
+
+from course_lib.checks import check_choice, check_positive, check_size
+from course_lib.config import NORM_KINDS
+
+
+def norm_layer(
+    d_model: int, *, kind: str = "layer", eps: float = 1e-5
+) -> nn.LayerNorm | nn.RMSNorm:
+    """The framework's own norm layer, with every default written out.
+
+    Args:
+        d_model: D.
+        kind: "layer" (eq. 1) or "rms" (eq. 2).
+        eps: Added inside the root. The frameworks' defaults differ.
+
+    Returns:
+        A layer whose weight starts at 1 and, for "layer", whose bias starts at 0.
+
+    Raises:
+        ValueError: The kind is not known, or a number is not positive.
+    """
+    check_size("d_model", d_model)
+    check_choice("kind", kind, NORM_KINDS)
+    check_positive("eps", eps)
+    if kind == "rms":
+        return nn.RMSNorm(d_model, eps=eps)
+    return nn.LayerNorm(d_model, eps=eps)
