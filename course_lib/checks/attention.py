@@ -240,7 +240,7 @@ def check_memory(cross: bool, memory: Any, known: Any) -> None:
             "memory must come to a block that reads it: this one was built with "
             "cross_attention=False."
         )
-    if known is not None and known[0].shape[-2] != memory.shape[-2]:
+    if known and memory is not None and known[0].shape[-2] != memory.shape[-2]:
         raise ValueError(
             "the cache must have been begun with this memory: got keys of "
             f"{known[0].shape[-2]} positions for a memory of {memory.shape[-2]}."

@@ -132,8 +132,8 @@ class Block(nnx.Module):
         return self.residual(x, self.feed_forward_norm, self.feed_forward)
 
     def residual(
-        self, x: Array, norm: Callable[[Array], Array], f: Callable[[Array], Array]
-    ) -> Array:
+        self, x: Float[Array, "*B T D"], norm: Callable, f: Callable
+    ) -> Float[Array, "*B T D"]:
         """Skip connection: x plus what f adds to it, with the norm of eq. 1, 2 or 3."""
         if self.norm == "pre":
             return x + self.dropout(f(norm(x)))

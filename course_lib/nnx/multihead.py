@@ -145,7 +145,9 @@ class MultiHeadAttention(nnx.Module):
         x: Float[Array, "*B T D"],
         context: Float[Array, "*B S D"] | KeysValues | None = None,
         cache: LayerCache | None = None,
-    ) -> tuple[Array, Array, Array]:
+    ) -> tuple[
+        Float[Array, "*B H T Dh"], Float[Array, "*B G S Dh"], Float[Array, "*B G S Dh"]
+    ]:
         """Queries, keys and values, split into heads.
 
         Returns:

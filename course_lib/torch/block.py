@@ -127,8 +127,8 @@ class Block(nn.Module):
         return self.residual(x, self.feed_forward_norm, self.feed_forward)
 
     def residual(
-        self, x: Tensor, norm: Callable[[Tensor], Tensor], f: Callable[[Tensor], Tensor]
-    ) -> Tensor:
+        self, x: Float[Tensor, "*B T D"], norm: Callable, f: Callable
+    ) -> Float[Tensor, "*B T D"]:
         """Skip connection: x plus what f adds to it, with the norm of eq. 1, 2 or 3."""
         if self.norm == "pre":
             return x + self.dropout(f(norm(x)))

@@ -143,7 +143,11 @@ class MultiHeadAttention(nn.Module):
         x: Float[Tensor, "*B T D"],
         context: Float[Tensor, "*B S D"] | KeysValues | None = None,
         cache: LayerCache | None = None,
-    ) -> tuple[Tensor, Tensor, Tensor]:
+    ) -> tuple[
+        Float[Tensor, "*B H T Dh"],
+        Float[Tensor, "*B G S Dh"],
+        Float[Tensor, "*B G S Dh"],
+    ]:
         """Queries, keys and values, split into heads.
 
         Returns:
