@@ -26,7 +26,8 @@ FRAMEWORKS = {"torch", "jax", "flax", "optax"}
     [
         "",
         *(".checks", ".oracle", ".plot", ".homework", ".config", ".data", ".tokens"),
-        *(".training", ".generation.beam_search", ".generation.inputs", ".hub"),
+        *(".baselines", ".training", ".hub"),
+        *(".generation.beam_search", ".generation.inputs"),
     ],
 )
 def test_the_framework_free_rooms_load_no_framework(module):
