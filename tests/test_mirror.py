@@ -11,7 +11,7 @@ ROOT = Path(course_lib.__file__).parent
 # What a framework calls its own; everything else must be equal to the letter.
 SAME = (
     (r"course_lib\.(torch|nnx)\.", "course_lib."),
-    (r"\btorch\.Tensor\b|\bjax\.Array\b|\bjaxlib[\w.]*\.Array\b", "Tensor"),
+    (r"\btorch\.Tensor\b|\bjax[\w.]*\.Array\b", "Tensor"),
     (r"\bArray\b", "Tensor"),
     (r"\b(torch\.nn|flax\.nnx|nnx|nn)(\.[a-z_]\w*)*\.", ""),
     (r"\bMultiheadAttention\b", "MultiHeadAttention"),  # each framework's own layer

@@ -132,7 +132,10 @@ class Block(nnx.Module):
         return self.residual(x, self.feed_forward_norm, self.feed_forward)
 
     def residual(
-        self, x: Float[Array, "*B T D"], norm: Callable, f: Callable
+        self,
+        x: Float[Array, "*B T D"],
+        norm: Callable[[Array], Array],
+        f: Callable[[Array], Array],
     ) -> Float[Array, "*B T D"]:
         """Skip connection: x plus what f adds to it, with the norm of eq. 1, 2 or 3."""
         if self.norm == "pre":

@@ -127,7 +127,10 @@ class Block(nn.Module):
         return self.residual(x, self.feed_forward_norm, self.feed_forward)
 
     def residual(
-        self, x: Float[Tensor, "*B T D"], norm: Callable, f: Callable
+        self,
+        x: Float[Tensor, "*B T D"],
+        norm: Callable[[Tensor], Tensor],
+        f: Callable[[Tensor], Tensor],
     ) -> Float[Tensor, "*B T D"]:
         """Skip connection: x plus what f adds to it, with the norm of eq. 1, 2 or 3."""
         if self.norm == "pre":

@@ -35,7 +35,7 @@ class LayerCache:
         stored: int = 0,
         memory: tuple[Tensor, Tensor] | None = None,
     ):
-        self.k, self.v, self.stored, self.memory = k, v, stored, memory
+        self.k, self.v, self.stored, self.kept = k, v, stored, memory
 
     def append(
         self, k: Float[Tensor, "B H T Dh"], v: Float[Tensor, "B H T Dh"]
@@ -62,6 +62,11 @@ class LayerCache:
     def length(self) -> int | Int[Tensor, ""]:
         """Tokens stored so far."""
         return self.stored
+
+    @property
+    def memory(self) -> tuple[Tensor, Tensor] | None:
+        """Keys and values of the source; None where there is none."""
+        return self.kept
 
 
 class KVCache:
