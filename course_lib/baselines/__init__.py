@@ -14,6 +14,7 @@ from course_lib.baselines.backtest import (
 from course_lib.baselines.conditional_logit import ConditionalLogit, conditional_logit
 from course_lib.baselines.forecasts import (
     autoregression,
+    direct_autoregression,
     historical_mean,
     random_walk,
     vector_autoregression,
@@ -29,6 +30,7 @@ __all__ = [
     "backtest",
     "conditional_logit",
     "diebold_mariano",
+    "direct_autoregression",
     "historical_mean",
     "random_walk",
     "rolling_origins",

@@ -5,6 +5,8 @@ and a horizon H to forecasts `H C`; `autoregression` and `vector_autoregression`
 their settings first: `backtest(autoregression(max_lags=8), y, origins, horizon=8)`.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from course_lib.baselines.backtest import Fit, Forecast
@@ -52,21 +54,57 @@ def autoregression(*, max_lags: int = 8) -> Fit:
     Raises:
         ImportError: statsmodels is not installed.
     """
-    check_size("max_lags", max_lags)
-    try:
-        from statsmodels.tsa.ar_model import AutoReg, ar_select_order
-    except ImportError as error:
-        raise missing("The autoregression is that of", "statsmodels", "data") from error
+    order_of = _order_by_bic(max_lags)
+    from statsmodels.tsa.ar_model import AutoReg
 
     def fit(known: np.ndarray) -> Forecast:
-        models = []
-        for series in known.T:
-            chosen = ar_select_order(series, max_lags, ic="bic")
-            models.append(AutoReg(series, lags=chosen.ar_lags or 0).fit())
+        models = [AutoReg(y, lags=order_of(y)).fit() for y in known.T]
 
         def forecast(past: np.ndarray, horizon: int) -> np.ndarray:
             pairs = zip(models, past.T, strict=True)
             ahead = [model.apply(series).forecast(horizon) for model, series in pairs]
+            return np.stack(ahead, axis=1)
+
+        return forecast
+
+    return fit
+
+
+def direct_autoregression(horizon: int, *, max_lags: int = 8) -> Fit:
+    """Direct autoregression: for each step ahead, a regression of its own.
+
+    y_(t+h) on a constant and y_t ... y_(t-p+1), by least squares, where an iterated
+    autoregression puts its own forecasts in (Marcellino, Stock and Watson 2006,
+    doi:10.1016/j.jeconom.2005.07.020, compare the two).
+
+    Args:
+        horizon: The largest h; forecasts may be asked for up to it.
+        max_lags: As in `autoregression`, which chooses p alike.
+
+    Returns:
+        A method for `backtest`.
+
+    Raises:
+        ImportError: statsmodels is not installed.
+    """
+    check_size("horizon", horizon)
+    order_of = _order_by_bic(max_lags)
+
+    def fit(known: np.ndarray) -> Forecast:
+        models = []
+        for series in known.T:
+            p, slopes = order_of(series), []
+            for h in range(1, horizon + 1):
+                windows = np.lib.stride_tricks.sliding_window_view(series, p + h)
+                x = np.column_stack([np.ones(len(windows)), windows[:, :p]])
+                slopes.append(np.linalg.lstsq(x, windows[:, -1])[0])
+            models.append(np.array(slopes))  # H p+1
+
+        def forecast(past: np.ndarray, horizon: int) -> np.ndarray:
+            ahead = [
+                b[:horizon] @ np.append(1.0, series[len(series) - b.shape[1] + 1 :])
+                for b, series in zip(models, past.T, strict=True)
+            ]
             return np.stack(ahead, axis=1)
 
         return forecast
@@ -101,3 +139,12 @@ def vector_autoregression(*, max_lags: int = 4) -> Fit:
         return lambda past, horizon: model.forecast(past[len(past) - order :], horizon)
 
     return fit
+
+
+def _order_by_bic(max_lags: int) -> Callable[[np.ndarray], int]:
+    check_size("max_lags", max_lags)
+    try:
+        from statsmodels.tsa.ar_model import ar_select_order
+    except ImportError as error:
+        raise missing("The autoregression is that of", "statsmodels", "data") from error
+    return lambda y: len(ar_select_order(y, max_lags, ic="bic").ar_lags or ())

@@ -43,21 +43,15 @@ def macro() -> Macro:
             "The macroeconomic series come with", "statsmodels", "data"
         ) from error
     table: Any = macrodata.load().data
-    columns = {name: np.asarray(table[name], dtype=np.float64) for name in _COLUMNS}
-    growth, inflation = (
-        400 * np.diff(np.log(columns[name])) for name in ("realgdp", "cpi")
+    year, quarter, gdp, prices, unemployment, bills = (
+        np.asarray(table[name], dtype=np.float64) for name in _COLUMNS
     )
+    dates = zip(year[1:], quarter[1:], strict=True)
+    growth, inflation = (400 * np.diff(np.log(level)) for level in (gdp, prices))
     return Macro(
-        quarters=tuple(
-            f"{year:.0f}Q{quarter:.0f}"
-            for year, quarter in zip(
-                columns["year"][1:], columns["quarter"][1:], strict=True
-            )
-        ),
+        quarters=tuple(f"{y:.0f}Q{q:.0f}" for y, q in dates),
         names=("growth", "inflation", "unemployment", "interest rate"),
-        values=np.stack(
-            [growth, inflation, columns["unemp"][1:], columns["tbilrate"][1:]], axis=1
-        ),
+        values=np.stack([growth, inflation, unemployment[1:], bills[1:]], axis=1),
     )
 
 

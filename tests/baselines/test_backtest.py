@@ -10,6 +10,7 @@ from course_lib.baselines import (
     autoregression,
     backtest,
     diebold_mariano,
+    direct_autoregression,
     historical_mean,
     random_walk,
     rolling_origins,
@@ -23,6 +24,7 @@ METHODS = {
     "random walk": random_walk,
     "mean": historical_mean,
     "AR": autoregression(max_lags=3),
+    "direct": direct_autoregression(H, max_lags=3),
     "VAR": vector_autoregression(max_lags=3),
 }
 
@@ -136,6 +138,33 @@ def test_the_ar_equals_least_squares_with_the_order_of_bic(series):
         assert p > 0
         expected = by_least_squares(past, p, H)[:, 0]
         np.testing.assert_allclose(made[:, k], expected, rtol=1e-8)
+
+
+def test_the_direct_autoregression_regresses_each_step_on_the_lags(series):
+    made = backtest(METHODS["direct"], series, [120], H).forecasts[0]
+    for k in range(2):
+        past = series[:121, k]
+        p = chosen_order(past[:, None], 3)
+        for h in range(1, H + 1):
+            rows = [
+                np.append(1, past[t - p + 1 : t + 1]) for t in range(p - 1, 121 - h)
+            ]
+            b = np.linalg.lstsq(np.array(rows), past[p - 1 + h :])[0]
+            expected = np.append(1, past[121 - p :]) @ b
+            assert made[h - 1, k] == pytest.approx(expected)
+
+
+def test_one_step_ahead_direct_and_iterated_are_the_same(series):
+    at = [100, 120, 133]
+    direct, iterated = (backtest(METHODS[m], series, at, 1) for m in ("direct", "AR"))
+    np.testing.assert_allclose(direct.forecasts, iterated.forecasts, rtol=1e-9)
+    later = backtest(METHODS["direct"], series, at, 3).forecasts
+    assert (
+        np.abs(
+            later[:, 2] - backtest(METHODS["AR"], series, at, 3).forecasts[:, 2]
+        ).max()
+        > 1e-3
+    )
 
 
 def test_between_refits_the_coefficients_stay_and_the_past_goes_on(series):
