@@ -29,8 +29,8 @@ class ConditionalLogit:
     Args:
         theta: Coefficients of the pair features, `P`: what makes a peer.
         gamma: What the peers' average is worth.
-        beta: Coefficients of a unit's own features, `F`, and a constant after them.
-            Where the features are collinear (a dummy for every sector), the smallest.
+        beta: Coefficients of a unit's own features, and a constant after them, `F+1`;
+            where these are collinear (a dummy for every sector), the smallest solution.
         standard_errors: Of theta and gamma, `P+1`, for noise of equal variance.
     """
 
@@ -58,7 +58,7 @@ class ConditionalLogit:
 def conditional_logit(
     own: np.ndarray, pairs: np.ndarray, news: np.ndarray, y: np.ndarray
 ) -> ConditionalLogit:
-    """Estimate eq. 1 from Q groups of N units each.
+    """Estimate eq. 1 by nonlinear least squares from Q groups of N units each.
 
     Args:
         own: A unit's own features x, `Q N F`; a constant is added.
@@ -66,13 +66,6 @@ def conditional_logit(
             What does not vary with j cancels in the softmax and is not identified.
         news: What is averaged over peers, r, `Q N`.
         y: The target, `Q N`.
-
-    Returns:
-        Coefficients and standard errors.
-
-    Raises:
-        ValueError: Shapes do not fit.
-        ImportError: SciPy is not installed.
     """
     try:
         from scipy.optimize import least_squares

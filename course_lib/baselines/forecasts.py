@@ -15,26 +15,12 @@ from course_lib.optional import missing
 
 
 def random_walk(known: np.ndarray) -> Forecast:
-    """Random walk: the last observation, at every horizon.
-
-    Args:
-        known: `T C`; not used, as there is nothing to fit.
-
-    Returns:
-        A function from a past and a horizon to forecasts.
-    """
+    """Random walk: the last observation, at every horizon. Nothing is fitted."""
     return lambda past, horizon: np.repeat(past[-1:], horizon, axis=0)
 
 
 def historical_mean(known: np.ndarray) -> Forecast:
-    """The mean of all that is known, at every horizon.
-
-    Args:
-        known: `T C`.
-
-    Returns:
-        A function from a past and a horizon to forecasts.
-    """
+    """The mean of all that is known, at every horizon."""
     mean = known.mean(0)
     return lambda past, horizon: np.tile(mean, (horizon, 1))
 
@@ -50,9 +36,6 @@ def autoregression(*, max_lags: int = 8) -> Fit:
 
     Returns:
         A method for `backtest`.
-
-    Raises:
-        ImportError: statsmodels is not installed.
     """
     order_of = _order_by_bic(max_lags)
     from statsmodels.tsa.ar_model import AutoReg
@@ -83,9 +66,6 @@ def direct_autoregression(horizon: int, *, max_lags: int = 8) -> Fit:
 
     Returns:
         A method for `backtest`.
-
-    Raises:
-        ImportError: statsmodels is not installed.
     """
     check_size("horizon", horizon)
     order_of = _order_by_bic(max_lags)
@@ -123,9 +103,6 @@ def vector_autoregression(*, max_lags: int = 4) -> Fit:
 
     Returns:
         A method for `backtest`.
-
-    Raises:
-        ImportError: statsmodels is not installed.
     """
     check_size("max_lags", max_lags)
     try:

@@ -11,7 +11,7 @@ represent it. All firms look to large firms (b > 0), and large firms look to few
     y = own + gamma A r + delta A A r - rho B r + noise,   A = softmax(s)  (eq. 2)
 
 with r the returns of this quarter, which are known. delta adds the peers of peers,
-i <- j <- k. rho adds rivals, the firms with a like R&D, B = softmax(2 rd_i rd_j), whose
+i <- j <- k. rho adds rivals, the firms of similar R&D, B = softmax(2 rd_i rd_j), whose
 good news is bad news: signed weights, which no single head can represent, but two heads
 can. Returns are in units of the standard deviation of r, characteristics in units of
 their own.
