@@ -1,10 +1,10 @@
-"""Pictures in one style: attention maps, heads, masks, curves with their floor.
+"""Figures in one style: attention maps, heads, masks, curves with their floor.
 
 Every function draws into given axes, or makes its own, and returns them; none shows or
-saves. Weights are drawn the same way everywhere: queries down, keys across, light = 0.
-Arrays of either wing go in as they are.
-
-Colors: Okabe and Ito, Color Universal Design, jfly.uni-koeln.de/color.
+saves. Attention maps have queries down and keys across. Weights have one sequential
+color map, light = 0; signed numbers one diverging map around 0; lines the palette of
+Okabe and Ito (Color Universal Design, jfly.uni-koeln.de/color). Arrays of either wing
+are taken as they are.
 """
 
 from collections.abc import Sequence
@@ -34,17 +34,18 @@ TORCH = COLORS["vermillion"]
 NNX = COLORS["blue"]
 FLOOR = COLORS["gray"]
 
-WEIGHTS = "Purples"  # from 0 (light) to the largest weight
-SIGNED = "PuOr"  # 0 in the middle
+WEIGHTS = "Purples"  # sequential, from 0 (light) to the largest weight
+SIGNED = "PuOr"  # diverging, 0 in the middle
 _MASK = ListedColormap(["#F4F4F4", "#6A51A3"])
 
 
 def use_style() -> None:
-    """Set matplotlib's defaults for the course: once, at the top of a chapter.
+    """Set matplotlib's defaults for the course: once, at the top of a page.
 
-    Figures are made for a column of 700 pixels and stay legible on a phone; their
-    ground is white, which reads on a light page and on a dark one.
+    Sizes suit a column of 700 pixels and a phone; the ground is white, which reads on a
+    light page and on a dark one.
     """
+    cycle = ("blue", "vermillion", "green", "orange", "purple", "sky")
     mpl.rcParams.update(
         {
             "figure.figsize": (6.4, 3.6),
@@ -55,61 +56,13 @@ def use_style() -> None:
             "axes.titlesize": 12,
             "axes.spines.top": False,
             "axes.spines.right": False,
-            "axes.prop_cycle": cycler(
-                color=[
-                    COLORS[c]
-                    for c in ("blue", "vermillion", "green", "orange", "purple", "sky")
-                ]
-            ),
+            "axes.prop_cycle": cycler(color=[COLORS[name] for name in cycle]),
             "legend.frameon": False,
             "lines.linewidth": 2,
             "image.interpolation": "nearest",
             "savefig.facecolor": "white",
         }
     )
-
-
-def _matrix(x: Any, name: str, axes: int = 2) -> np.ndarray:
-    array = to_numpy(x)
-    if array.ndim != axes:
-        raise ValueError(
-            f"{name} must have {axes} axes: got shape {array.shape}. "
-            "Choose one sequence of a batch with [0], one head with [0, head]."
-        )
-    return array
-
-
-def _label(
-    ax: Axes, shape: tuple[int, ...], queries: Sequence | None, keys: Sequence | None
-):
-    for labels, size, name in (
-        (queries, shape[0], "queries"),
-        (keys, shape[1], "keys"),
-    ):
-        if labels is not None and len(labels) != size:
-            raise ValueError(
-                f"{name} must name each of the {size} {name}: got {len(labels)} labels."
-            )
-    ax.xaxis.tick_top()
-    ax.xaxis.set_label_position("top")
-    ax.tick_params(length=0)
-    ax.spines[:].set_visible(False)
-    if keys is None:
-        ax.set(xticks=[], xlabel="keys")
-    else:
-        room = ax.get_window_extent().width / ax.figure.dpi / len(keys)  # inches
-        long = max(len(str(key)) for key in keys) * 0.11 > room
-        ax.set_xticks(
-            range(len(keys)),
-            keys,
-            rotation=60 if long else 0,
-            ha="left" if long else "center",
-            rotation_mode="anchor",
-        )
-    if queries is None:
-        ax.set(yticks=[], ylabel="queries")
-    else:
-        ax.set_yticks(range(len(queries)), queries)
 
 
 def attention_map(
@@ -123,7 +76,7 @@ def attention_map(
     numbers: bool | None = None,
     signed: bool = False,
 ) -> Axes:
-    """Draw who attends to whom: a row for each query, a column for each key.
+    """Attention map (heatmap): a row for each query, a column for each key.
 
     Args:
         weights: `T S`, of either wing.
@@ -137,33 +90,19 @@ def attention_map(
 
     Returns:
         The axes.
-
-    Raises:
-        ValueError: Not two axes, or labels that do not match them.
     """
-    w = _matrix(weights, "weights")
-    if ax is None:
-        _, ax = plt.subplots(figsize=(4.4, 4.0))
-    top = float(np.nanmax(np.abs(w))) if vmax is None else vmax
-    top = top or 1.0
+    w = _array(weights, "weights", 2)
+    ax = _axes(ax, (4.4, 4.0))
+    top = (float(np.nanmax(np.abs(w))) if vmax is None else vmax) or 1.0
     ax.imshow(
         w, cmap=SIGNED if signed else WEIGHTS, vmin=-top if signed else 0, vmax=top
     )
-    _label(ax, w.shape, queries, keys)
-    if title:
-        ax.set_title(title)
+    _label(ax, w.shape, queries, keys, title)
     if numbers if numbers is not None else w.size <= 36:
         for (i, j), value in np.ndenumerate(w):
-            dark = abs(value) > 0.6 * top
-            ax.text(
-                j,
-                i,
-                f"{value:.2f}",
-                ha="center",
-                va="center",
-                color="white" if dark else COLORS["black"],
-                fontsize=10,
-            )
+            color = "white" if abs(value) > 0.6 * top else COLORS["black"]
+            place = {"ha": "center", "va": "center", "fontsize": 10}
+            ax.text(j, i, f"{value:.2f}", color=color, **place)
     return ax
 
 
@@ -175,7 +114,7 @@ def heads(
     titles: Sequence[str] | None = None,
     columns: int = 4,
 ) -> np.ndarray:
-    """Draw the maps of all heads side by side, in one scale.
+    """The attention maps of all heads side by side, on one scale.
 
     Args:
         weights: `H T S`, of either wing.
@@ -186,11 +125,10 @@ def heads(
 
     Returns:
         The axes, one for each head.
-
-    Raises:
-        ValueError: Not three axes, or labels that do not match them.
     """
-    w = _matrix(weights, "weights", axes=3)
+    w = _array(weights, "weights", 3)
+    titles = titles or [f"head {h + 1}" for h in range(len(w))]
+    _check_labels("titles", "heads", titles, len(w))
     columns = min(columns, len(w))
     rows = -(-len(w) // columns)
     _, grid = plt.subplots(
@@ -198,17 +136,11 @@ def heads(
     )
     for extra in grid.flat[len(w) :]:
         extra.set_axis_off()
-    for h, (ax, one) in enumerate(zip(grid.flat, w, strict=False)):
+    vmax = float(w.max())
+    for h, (ax, title) in enumerate(zip(grid.flat, titles, strict=False)):
         first = h % columns == 0
-        attention_map(
-            one,
-            queries if first else None,
-            keys,
-            ax=ax,
-            title=titles[h] if titles else f"head {h + 1}",
-            vmax=float(w.max()),
-            numbers=False,
-        )
+        labels = queries if first else None
+        attention_map(w[h], labels, keys, ax=ax, title=title, vmax=vmax, numbers=False)
         if not first:
             ax.set_ylabel("")
     return grid.flat[: len(w)]
@@ -222,7 +154,7 @@ def mask(
     ax: Axes | None = None,
     title: str | None = None,
 ) -> Axes:
-    """Draw a mask: filled where a query may attend.
+    """A mask: a cell is filled where the query may attend to the key.
 
     Args:
         allowed: `T S`, boolean.
@@ -233,26 +165,20 @@ def mask(
 
     Returns:
         The axes.
-
-    Raises:
-        ValueError: Not two axes, or labels that do not match them.
     """
-    m = _matrix(allowed, "mask")
-    if ax is None:
-        _, ax = plt.subplots(figsize=(3.6, 3.6))
+    m = _array(allowed, "mask", 2)
+    ax = _axes(ax, (3.6, 3.6))
     ax.imshow(m.astype(int), cmap=_MASK, vmin=0, vmax=1)
-    _label(ax, m.shape, queries, keys)
+    _label(ax, m.shape, queries, keys, title)
     ax.set_xticks(np.arange(-0.5, m.shape[1]), minor=True)
     ax.set_yticks(np.arange(-0.5, m.shape[0]), minor=True)
     ax.grid(which="minor", color="white", linewidth=1.5)
     ax.tick_params(which="minor", length=0)
-    if title:
-        ax.set_title(title)
     return ax
 
 
 def floor(ax: Axes, value: float, label: str, *, where: float = 1.0) -> None:
-    """Draw the best attainable value as a dashed line with its number written on it.
+    """Draw the best attainable value as a dashed line that carries its number.
 
     Args:
         ax: Axes with the curve already in them.
@@ -273,15 +199,14 @@ def floor(ax: Axes, value: float, label: str, *, where: float = 1.0) -> None:
 
 
 def curve(ax: Axes, x: Any, y: Any, label: str, *, color: str | None = None) -> None:
-    """Draw a line and write its name at its end, where a legend would make eyes travel.
+    """Draw a line with a direct label at its end, in the place of a legend.
 
     Args:
         ax: Where to draw.
         x: Horizontal values.
         y: Vertical values, of either wing.
         label: The line's name.
-        color: None takes the next of the style's colors; `TORCH` and `NNX` are the
-            wings'.
+        color: None takes the next of the style's; `TORCH` and `NNX` are the wings'.
     """
     x, y = to_numpy(x), to_numpy(y)
     (line,) = ax.plot(x, y, color=color)
@@ -294,3 +219,55 @@ def curve(ax: Axes, x: Any, y: Any, label: str, *, color: str | None = None) -> 
         color=line.get_color(),
         annotation_clip=False,
     )
+
+
+def _array(x: Any, name: str, n_axes: int) -> np.ndarray:
+    array = to_numpy(x)
+    if array.ndim != n_axes:
+        raise ValueError(
+            f"{name} must have {n_axes} axes: got shape {array.shape}. "
+            "Choose one sequence of a batch with [0], one head with [0, head]."
+        )
+    return array
+
+
+def _axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
+    return plt.subplots(figsize=size)[1] if ax is None else ax
+
+
+def _check_labels(name: str, things: str, labels: Sequence | None, n: int) -> None:
+    if labels is not None and len(labels) != n:
+        raise ValueError(
+            f"{name} must name each of the {n} {things}: got {len(labels)} labels."
+        )
+
+
+def _label(
+    ax: Axes,
+    shape: tuple[int, ...],
+    queries: Sequence | None,
+    keys: Sequence | None,
+    title: str | None,
+) -> None:
+    """Queries down, keys across, above the map; long labels are turned."""
+    _check_labels("queries", "queries", queries, shape[0])
+    _check_labels("keys", "keys", keys, shape[1])
+    ax.xaxis.tick_top()
+    ax.xaxis.set_label_position("top")
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    if keys is None:
+        ax.set(xticks=[], xlabel="keys")
+    else:
+        room = ax.get_window_extent().width / ax.figure.dpi / len(keys)  # inches
+        long = max(len(str(key)) for key in keys) * 0.11 > room
+        angle, side = (60, "left") if long else (0, "center")
+        ax.set_xticks(
+            range(len(keys)), keys, rotation=angle, ha=side, rotation_mode="anchor"
+        )
+    if queries is None:
+        ax.set(yticks=[], ylabel="queries")
+    else:
+        ax.set_yticks(range(len(queries)), queries)
+    if title:
+        ax.set_title(title)

@@ -82,6 +82,8 @@ def test_the_style_reads_on_dark_pages_and_on_phones():
     [
         (lambda w: plot.attention_map(w[None]), r"2 axes: got shape \(1, 3, 5\)"),
         (lambda w: plot.heads(w), "3 axes"),
+        (lambda w: plot.heads(w[None], titles="ab"), "1 heads: got 2 labels"),
+        (lambda w: plot.mask(w[0] > 0), r"mask must have 2 axes: got shape \(5,\)"),
         (lambda w: plot.attention_map(w, queries="ab"), "3 queries: got 2 labels"),
         (lambda w: plot.mask(w > 0, keys="ab"), "5 keys: got 2 labels"),
     ],

@@ -1,8 +1,7 @@
-"""The equations again, in NumPy float64: slow, obvious, and the judge of the rest.
+"""Reference implementations in NumPy float64: slow and obvious.
 
-No function here calls another library than NumPy, and no function is clever. Where the
-wings take the last two axes of a tensor, these loop. Tests and homework compare with
-them.
+Tests and homework compare with them. No function calls another library than NumPy;
+where the wings take the last two axes of a tensor, these loop.
 """
 
 from course_lib.oracle.attention import (
@@ -16,7 +15,6 @@ from course_lib.oracle.block import (
     block,
     feed_forward,
     layer_norm,
-    part,
     rms_norm,
 )
 from course_lib.oracle.efficient_attention import linear_attention
@@ -41,6 +39,7 @@ from course_lib.oracle.position import (
 )
 from course_lib.oracle.recurrent import dilated_cnn, lstm, rnn
 from course_lib.oracle.sampling import keep_top_k, keep_top_p, sample
+from course_lib.oracle.weights import part
 
 __all__ = [
     "activate",

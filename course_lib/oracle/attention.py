@@ -1,15 +1,16 @@
-"""Softmax, attention and many heads, one query and one key at a time."""
+"""Softmax, attention and multi-head attention, one query and one key at a time."""
 
 import math
 
 import numpy as np
 
 from course_lib.oracle.position import rotary
+from course_lib.oracle.weights import Weights, floats, linear
 
 
 def softmax(scores: np.ndarray) -> np.ndarray:
     """Weights of one row of scores; a row of nothing but -inf gets weights 0."""
-    scores = np.asarray(scores, dtype=np.float64)
+    (scores,) = floats(scores)
     if np.all(scores == -np.inf):
         return np.zeros_like(scores)
     exps = np.exp(scores - scores.max())
@@ -17,7 +18,7 @@ def softmax(scores: np.ndarray) -> np.ndarray:
 
 
 def _rows(scores: np.ndarray, mask: np.ndarray | None) -> np.ndarray:
-    """Softmax of every row of `*B T S`, one by one; forbidden entries are -inf."""
+    """Softmax of every row of `*B T S`, one by one; masked entries are -inf."""
     if mask is not None:
         scores = np.where(mask, scores, -np.inf)
     weights = np.empty_like(scores)
@@ -33,7 +34,7 @@ def attention(
     mask: np.ndarray | None = None,
     bias: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Scaled dot-product attention, one query and one key at a time.
+    """Scaled dot-product attention.
 
     Vaswani et al. 2017, eq. 1, arXiv:1706.03762.
 
@@ -42,21 +43,19 @@ def attention(
         k: Keys, `*B S Dh`.
         v: Values, `*B S Dv`.
         mask: True where a query may attend, broadcasting to `*B T S`.
-        bias: Numbers added to the scores, broadcasting to `*B T S`.
+        bias: Added to the scores, broadcasting to `*B T S`.
 
     Returns:
         Output `*B T Dv` and weights `*B T S`.
     """
-    q, k, v = (np.asarray(x, dtype=np.float64) for x in (q, k, v))
+    q, k, v = floats(q, k, v)
     scores = np.empty((*q.shape[:-1], k.shape[-2]))
-    for *batch, i, j in np.ndindex(scores.shape):
-        b = tuple(batch)
+    for *b, i, j in np.ndindex(scores.shape):
         scores[*b, i, j] = q[*b, i] @ k[*b, j] / math.sqrt(q.shape[-1])
     weights = _rows(scores if bias is None else scores + bias, mask)
     output = np.zeros((*weights.shape[:-1], v.shape[-1]))
-    for *batch, i, j in np.ndindex(weights.shape):
-        b = tuple(batch)
-        if weights[*b, i, j] > 0:  # a value of weight 0 is not looked at
+    for *b, i, j in np.ndindex(weights.shape):
+        if weights[*b, i, j] > 0:  # a NaN of weight 0 stays out
             output[*b, i] += weights[*b, i, j] * v[*b, j]
     return output, weights
 
@@ -68,24 +67,20 @@ def additive_attention(
     w: np.ndarray,
     mask: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Additive attention, one query and one key at a time.
+    """Additive attention; arguments as in `attention`, with a width A for Dh.
 
     Bahdanau et al. 2014, appendix A.1.2, arXiv:1409.0473.
 
     Args:
-        q: Queries, projected, `*B T A`.
-        k: Keys, projected, `*B S A`.
-        v: Values, `*B S Dv`.
-        w: What turns the hidden layer into a score, `A`.
-        mask: True where a query may attend, broadcasting to `*B T S`.
-
-    Returns:
-        Output `*B T Dv` and weights `*B T S`.
+        q: Queries, projected.
+        k: Keys, projected.
+        v: Values.
+        w: Weights of the hidden layer in the score, `A`.
+        mask: True where a query may attend.
     """
-    q, k, v, w = (np.asarray(x, dtype=np.float64) for x in (q, k, v, w))
+    q, k, v, w = floats(q, k, v, w)
     scores = np.empty((*q.shape[:-1], k.shape[-2]))
-    for *batch, i, j in np.ndindex(scores.shape):
-        b = tuple(batch)
+    for *b, i, j in np.ndindex(scores.shape):
         scores[*b, i, j] = w @ np.tanh(q[*b, i] + k[*b, j])
     weights = _rows(scores, mask)
     return weights @ v, weights
@@ -94,7 +89,7 @@ def additive_attention(
 def multihead(
     x: np.ndarray,
     context: np.ndarray | None,
-    weights: dict[str, np.ndarray],
+    weights: Weights,
     n_heads: int,
     n_kv_heads: int | None = None,
     mask: np.ndarray | None = None,
@@ -107,53 +102,41 @@ def multihead(
     arXiv:2305.13245.
 
     Args:
-        x: The sequence that asks, `*B T D`.
-        context: The sequence that answers, `*B S D`; None means `x`.
-        weights: `q_proj.weight` and so on, in PyTorch's layout (out, in); biases
-            are optional.
+        x: The sequence of the queries, `*B T D`.
+        context: The sequence of the keys and values, `*B S D`; None means `x`.
+        weights: `q_proj.weight` and so on; biases are optional.
         n_heads: H.
         n_kv_heads: Key and value heads; None means H.
         mask: True where a query may attend, `T S` or `*#B #H #T #S`.
-        bias: Numbers added to the scores, broadcasting to `*B H T S`.
-        rotary_base: Turn queries and keys by their positions, with this base; None
-            does not.
+        bias: Added to the scores, broadcasting to `*B H T S`.
+        rotary_base: Base of rotary positions; None has none.
 
     Returns:
         Output `*B T D` and weights `*B H T S`.
     """
     context = x if context is None else context
-
-    def project(name: str, inputs: np.ndarray) -> np.ndarray:
-        w = np.asarray(weights[f"{name}.weight"], dtype=np.float64)
-        b = np.asarray(weights.get(f"{name}.bias", np.zeros(len(w))), dtype=np.float64)
-        return inputs @ w.T + b
-
-    q, k, v = (
-        project("q_proj", x),
-        project("k_proj", context),
-        project("v_proj", context),
-    )
+    q = linear(x, weights, "q_proj")
+    k, v = (linear(context, weights, name) for name in ("k_proj", "v_proj"))
     width = q.shape[-1] // n_heads
     group = n_heads // (n_kv_heads or n_heads)
     scores = (*x.shape[:-2], n_heads, x.shape[-2], context.shape[-2])
-    mask, bias = (
-        None if extra is None else np.broadcast_to(extra, scores)
-        for extra in (mask, bias)
-    )
+    mask = np.broadcast_to(True if mask is None else mask, scores)
+    bias = np.broadcast_to(0.0 if bias is None else bias, scores)
     outputs, maps = [], []
     for head in range(n_heads):
-        mine = slice(head * width, (head + 1) * width)
+        own = slice(head * width, (head + 1) * width)
         shared = slice(head // group * width, (head // group + 1) * width)
-        q_head, k_head = q[..., mine], k[..., shared]
+        q_head, k_head = q[..., own], k[..., shared]
         if rotary_base is not None:
             q_head, k_head = (rotary(t, rotary_base) for t in (q_head, k_head))
         output, w = attention(
             q_head,
             k_head,
             v[..., shared],
-            None if mask is None else mask[..., head, :, :],
-            None if bias is None else bias[..., head, :, :],
+            mask[..., head, :, :],
+            bias[..., head, :, :],
         )
         outputs.append(output)
         maps.append(w)
-    return project("o_proj", np.concatenate(outputs, axis=-1)), np.stack(maps, axis=-3)
+    heads = np.concatenate(outputs, axis=-1)
+    return linear(heads, weights, "o_proj"), np.stack(maps, axis=-3)

@@ -5,12 +5,13 @@ import math
 import numpy as np
 
 from course_lib.oracle.attention import multihead
+from course_lib.oracle.weights import Weights, floats, linear, part
 
 _ERF = np.vectorize(math.erf)
 
 
 def activate(x: np.ndarray, name: str) -> np.ndarray:
-    """The bend between the two maps of a feed-forward layer.
+    """Activation function of a feed-forward network.
 
     GELU: Hendrycks and Gimpel 2016, section 2, arXiv:1606.08415.
 
@@ -29,26 +30,10 @@ def activate(x: np.ndarray, name: str) -> np.ndarray:
     raise ValueError(f"name must be relu, gelu, gelu_tanh or silu: got {name!r}.")
 
 
-def part(weights: dict[str, np.ndarray], name: str) -> dict[str, np.ndarray]:
-    """The weights of one part of a model, under the names they have inside it."""
-    start = name + "."
-    return {
-        path.removeprefix(start): np.asarray(w, dtype=np.float64)
-        for path, w in weights.items()
-        if path.startswith(start)
-    }
-
-
-def linear(x: np.ndarray, weights: dict[str, np.ndarray], name: str) -> np.ndarray:
-    """One linear map, with its bias if it has one, in PyTorch's layout (out, in)."""
-    w = part(weights, name)
-    return x @ w["weight"].T + w.get("bias", 0)
-
-
 def layer_norm(
     x: np.ndarray, weight: np.ndarray, bias: np.ndarray, eps: float
 ) -> np.ndarray:
-    """Center and scale each vector, eps inside the root.
+    """LayerNorm: center and scale each vector, eps inside the root.
 
     Ba et al. 2016, section 3, arXiv:1607.06450.
     """
@@ -60,7 +45,7 @@ def layer_norm(
 
 
 def rms_norm(x: np.ndarray, weight: np.ndarray, eps: float) -> np.ndarray:
-    """Scale each vector to root mean square 1, eps inside the root.
+    """RMSNorm: scale each vector to root mean square 1, eps inside the root.
 
     Zhang and Sennrich 2019, section 4, arXiv:1910.07467.
     """
@@ -70,9 +55,7 @@ def rms_norm(x: np.ndarray, weight: np.ndarray, eps: float) -> np.ndarray:
     return out
 
 
-def norm(
-    x: np.ndarray, weights: dict[str, np.ndarray], name: str, eps: float
-) -> np.ndarray:
+def norm(x: np.ndarray, weights: Weights, name: str, eps: float) -> np.ndarray:
     """The norm of that name: LayerNorm if it has a bias, else RMSNorm."""
     w = part(weights, name)
     if "bias" in w:
@@ -80,10 +63,8 @@ def norm(
     return rms_norm(x, w["weight"], eps)
 
 
-def feed_forward(
-    x: np.ndarray, weights: dict[str, np.ndarray], activation: str
-) -> np.ndarray:
-    """Two maps with a bend between them; SwiGLU gates one map with another.
+def feed_forward(x: np.ndarray, weights: Weights, activation: str) -> np.ndarray:
+    """Feed-forward network (MLP): linear, activation, linear; or SwiGLU.
 
     Vaswani et al. 2017, eq. 2, arXiv:1706.03762; Shazeer 2020, eq. 6, arXiv:2002.05202.
     """
@@ -97,7 +78,7 @@ def feed_forward(
 
 def block(
     x: np.ndarray,
-    weights: dict[str, np.ndarray],
+    weights: Weights,
     n_heads: int,
     *,
     n_kv_heads: int | None = None,
@@ -114,17 +95,17 @@ def block(
 
     Args:
         x: The sequence, `*B T D`.
-        weights: The block's parameters by path, in PyTorch's layout.
+        weights: The block's parameters by path.
         n_heads: H.
         n_kv_heads: Key and value heads; None means H.
-        form: "pre", "post" or "res_post": where the norm stands.
+        form: "pre", "post" or "res_post": the norm's place.
         activation: As in `feed_forward`.
-        eps: What the norms add inside the root.
+        eps: As in the norms.
         mask: True where a position may attend.
         bias: Added to the scores of self-attention.
         rotary_base: As in `multihead`.
-        memory: What cross-attention reads, `*B S D`; None where there is none.
-        memory_mask: True where memory may be read.
+        memory: Context of cross-attention, `*B S D`; None has none.
+        memory_mask: True where a position may attend to the memory.
 
     Returns:
         `*B T D`.
@@ -141,18 +122,18 @@ def block(
         return h + normalize(f(h))
 
     own, cross = part(weights, "attention"), part(weights, "cross_attention")
-    h = sublayer(
-        np.asarray(x, dtype=np.float64),
-        "attention",
-        lambda h: multihead(h, None, own, n_heads, n_kv_heads, mask, bias, rotary_base)[
-            0
-        ],
-    )
+
+    def attend(h):
+        return multihead(h, None, own, n_heads, n_kv_heads, mask, bias, rotary_base)[0]
+
+    def attend_to_memory(h):
+        return multihead(h, memory, cross, n_heads, n_kv_heads, memory_mask)[0]
+
+    def mlp(h):
+        return feed_forward(h, part(weights, "feed_forward"), activation)
+
+    (h,) = floats(x)
+    h = sublayer(h, "attention", attend)
     if memory is not None:
-        h = sublayer(
-            h,
-            "cross_attention",
-            lambda h: multihead(h, memory, cross, n_heads, n_kv_heads, memory_mask)[0],
-        )
-    net = part(weights, "feed_forward")
-    return sublayer(h, "feed_forward", lambda h: feed_forward(h, net, activation))
+        h = sublayer(h, "cross_attention", attend_to_memory)
+    return sublayer(h, "feed_forward", mlp)

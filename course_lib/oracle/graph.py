@@ -3,22 +3,23 @@
 import numpy as np
 
 from course_lib.oracle.attention import softmax
+from course_lib.oracle.weights import Weights
 
 
 def graph_attention(
     x: np.ndarray,
     edges: np.ndarray,
-    weights: dict[str, np.ndarray],
+    weights: Weights,
     negative_slope: float = 0.2,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Each node averages its neighbors with learned weights, head after head.
+    """Graph attention (GAT), head after head.
 
     Veličković et al. 2018, section 2.1, arXiv:1710.10903.
 
     Args:
         x: Features of the nodes of one graph, `N Din`.
-        edges: True in row i, column j where i listens to j.
-        weights: `proj.weight`, `a_query`, `a_key`, `bias` in PyTorch's layout.
+        edges: True in row i, column j where i attends to j.
+        weights: `proj.weight`, `a_query`, `a_key`, `bias`.
         negative_slope: Slope of the leaky ReLU.
 
     Returns:

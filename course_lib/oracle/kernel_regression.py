@@ -4,6 +4,8 @@ import math
 
 import numpy as np
 
+from course_lib.oracle.weights import floats
+
 
 def kernel(u: float, name: str) -> float:
     """A kernel's height at distance `u` in bandwidths, 1 at its center.
@@ -27,14 +29,14 @@ def nadaraya_watson(
     name: str = "gaussian",
     mask: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Kernel regression, one query and one key at a time.
+    """Nadaraya-Watson kernel regression.
 
     Nadaraya 1964, doi:10.1137/1109020.
 
     Args:
-        queries: Points asked about, `T F`.
-        keys: Points that are known, `S F`.
-        values: What is known there, `S Dv`.
+        queries: Points to predict at, `T F`.
+        keys: Points of the sample, `S F`.
+        values: Outcomes at the keys, `S Dv`.
         bandwidth: One number, or one for each feature.
         name: The kernel.
         mask: True where a query may use a key, `T S`.
@@ -42,9 +44,7 @@ def nadaraya_watson(
     Returns:
         Predictions `T Dv` and weights `T S`; both 0 where no key is in reach.
     """
-    queries, keys, values = (
-        np.asarray(x, dtype=np.float64) for x in (queries, keys, values)
-    )
+    queries, keys, values = floats(queries, keys, values)
     weights = np.zeros((len(queries), len(keys)))
     for i, j in np.ndindex(weights.shape):
         if mask is None or np.broadcast_to(mask, weights.shape)[i, j]:
@@ -62,7 +62,7 @@ def leave_one_out(
     bandwidth: float | np.ndarray,
     name: str = "gaussian",
 ) -> float:
-    """Mean squared error when each point is left out and predicted from the rest."""
+    """Leave-one-out cross-validation: the mean squared error."""
     errors = []
     for i in range(len(keys)):
         rest = np.arange(len(keys)) != i

@@ -8,15 +8,12 @@ import numpy as np
 def mask(
     n_queries: int, n_keys: int, may_attend: Callable[[int, int], bool]
 ) -> np.ndarray:
-    """Ask a rule about every pair; the last query stands where the last key stands.
+    """A mask by a rule for each pair; the last query stands at the last key.
 
     Args:
         n_queries: T.
         n_keys: S.
         may_attend: The rule, of the query's and the key's position among the keys.
-
-    Returns:
-        Booleans, `T S`.
     """
     first = n_keys - n_queries
     allowed = np.zeros((n_queries, n_keys), dtype=bool)
@@ -26,12 +23,12 @@ def mask(
 
 
 def causal_mask(n_queries: int, n_keys: int) -> np.ndarray:
-    """Each query sees its own position and what lies before it, `T S`."""
+    """Each query attends to its own position and earlier ones, `T S`."""
     return mask(n_queries, n_keys, lambda i, j: j <= i)
 
 
 def padding_mask(lengths: np.ndarray, n_keys: int) -> np.ndarray:
-    """Every query of sequence b sees its first `lengths[b]` keys, `B 1 1 S`."""
+    """Queries of sequence b attend to its first `lengths[b]` keys, `B 1 1 S`."""
     allowed = np.zeros((len(lengths), 1, 1, n_keys), dtype=bool)
     for b, length in enumerate(lengths):
         allowed[b, :, :, :length] = True

@@ -1,34 +1,37 @@
-"""Whole models in evaluation mode, put together from the pieces."""
+"""Whole models in evaluation mode, put together from the pieces.
+
+Everywhere, `weights` are the model's parameters by path, in PyTorch's layout, `config`
+is its configuration, and in a mask True = may attend.
+"""
 
 import math
 from typing import Any
 
 import numpy as np
 
-from course_lib.oracle.block import activate, block, linear, norm, part
+from course_lib.oracle.block import activate, block, norm
 from course_lib.oracle.masks import causal_mask
 from course_lib.oracle.position import alibi_bias, sinusoidal
-
-Weights = dict[str, np.ndarray]
+from course_lib.oracle.weights import Weights, linear, part
 
 
 def _stack(
     x: np.ndarray,
     weights: Weights,
     config: Any,
+    mask: np.ndarray | None = None,
     *,
-    blocks: str,
-    final: str,
-    n_layers: int,
-    mask: np.ndarray | None,
+    blocks: str = "blocks",
+    final: str = "norm",
+    n_layers: int | None = None,
     memory: np.ndarray | None = None,
     memory_mask: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Every block in turn, then the last norm where the form has one."""
+    """Every block in turn, then the final norm unless the form is "post"."""
     bias = None
     if config.position == "alibi":
         bias = alibi_bias(config.n_heads, x.shape[-2], x.shape[-2])
-    for i in range(n_layers):
+    for i in range(n_layers or config.n_layers):
         x = block(
             x,
             part(weights, f"{blocks}.{i}"),
@@ -49,7 +52,7 @@ def _stack(
 def _positions(
     n: int, weights: Weights, config: Any, name: str = "positions"
 ) -> np.ndarray | float:
-    """What is added to the tokens; 0 where nothing is."""
+    """What is added to the tokens, 0 with other position encodings."""
     if config.position == "learned":
         return weights[f"{name}.table.weight"][:n]
     if config.position == "sinusoidal":
@@ -61,31 +64,15 @@ def _positions(
 def gpt(
     ids: np.ndarray, weights: Weights, config: Any, mask: np.ndarray | None = None
 ) -> np.ndarray:
-    """GPT: tokens and positions, causal blocks, the next token's logits.
+    """GPT, a decoder-only language model: logits of the next token, `B T V`.
 
-    Radford et al. 2018, section 3.1; Radford et al. 2019, section 2.3.
-
-    Args:
-        ids: Token ids, `B T`.
-        weights: The model's parameters by path, in PyTorch's layout.
-        config: The model's `GPTConfig`.
-        mask: True where a position may attend, besides its past.
-
-    Returns:
-        Logits, `B T V`.
+    Radford et al. 2018, section 3.1; Radford et al. 2019, section 2.3. Token ids are
+    `B T`; `mask` is a second mask besides the causal one.
     """
     n = ids.shape[-1]
     past = causal_mask(n, n)
     x = weights["tokens.weight"][ids] + _positions(n, weights, config)
-    x = _stack(
-        x,
-        weights,
-        config,
-        blocks="blocks",
-        final="norm",
-        n_layers=config.n_layers,
-        mask=past if mask is None else past & mask,
-    )
+    x = _stack(x, weights, config, past if mask is None else past & mask)
     if config.tie_head:
         return x @ weights["tokens.weight"].T
     return linear(x, weights, "head")
@@ -98,62 +85,38 @@ def bert(
     token_types: np.ndarray | None = None,
     mask: np.ndarray | None = None,
 ) -> np.ndarray:
-    """BERT: tokens, positions and segments, normalized; blocks that see both ways.
+    """BERT, a bidirectional encoder: one vector a token, `B T D`.
 
-    Devlin et al. 2019, section 3, arXiv:1810.04805.
-
-    Args:
-        ids: Token ids, `B T`.
-        weights: The model's parameters by path, in PyTorch's layout.
-        config: The model's `BERTConfig`.
-        token_types: Segment of each token; None means all 0.
-        mask: True where a position may attend.
-
-    Returns:
-        One vector a token, `B T D`.
+    Devlin et al. 2019, section 3, arXiv:1810.04805. Token ids and their types (the
+    segments; None means all 0) are `B T`; `mask` is the padding mask.
     """
     types = np.zeros_like(ids) if token_types is None else token_types
     x = weights["tokens.weight"][ids] + weights["token_types.weight"][types]
     x = x + _positions(ids.shape[-1], weights, config)
-    return _stack(
-        norm(x, weights, "embedding_norm", config.norm_eps),
-        weights,
-        config,
-        blocks="blocks",
-        final="norm",
-        n_layers=config.n_layers,
-        mask=mask,
-    )
+    x = norm(x, weights, "embedding_norm", config.norm_eps)
+    return _stack(x, weights, config, mask)
 
 
 def bert_pool(hidden: np.ndarray, weights: Weights) -> np.ndarray:
-    """The first token's vector, bent once more: BERT's summary of a sequence, `B D`."""
+    """BERT's pooler: tanh of a linear map of the first token's vector, `B D`."""
     return np.tanh(linear(hidden[:, 0], weights, "pooler"))
 
 
 def bert_mlm(hidden: np.ndarray, weights: Weights, config: Any) -> np.ndarray:
-    """Logits of each token from BERT's vectors, by the tied table, `B T V`.
+    """BERT's head for masked language modeling, with a tied table: logits, `B T V`.
 
-    Devlin et al. 2019, section 3.1; the transformation is in the authors' code.
+    Devlin et al. 2019, section 3.1; the extra layer is in the authors' code.
     """
-    bend = "gelu" if config.activation == "swiglu" else config.activation
-    x = activate(linear(hidden, weights, "transform"), bend)
+    activation = "gelu" if config.activation == "swiglu" else config.activation
+    x = activate(linear(hidden, weights, "transform"), activation)
     x = norm(x, weights, "transform_norm", config.norm_eps)
     return x @ weights["bert.tokens.weight"].T + weights["bias"]
 
 
 def vit(images: np.ndarray, weights: Weights, config: Any) -> np.ndarray:
-    """ViT: one patch after the other, [CLS] in front, blocks, the classes' logits.
+    """Vision transformer (ViT): logits of the classes, `B V`, from images `B C H W`.
 
     Dosovitskiy et al. 2021, eq. 1 to 4, arXiv:2010.11929.
-
-    Args:
-        images: `B C H W`.
-        weights: The model's parameters by path, in PyTorch's layout.
-        config: The model's `ViTConfig`.
-
-    Returns:
-        Logits, `B V`.
     """
     size, (rows, columns) = config.patch_size, config.grid
     kernel, bias = weights["patches.weight"], weights["patches.bias"]
@@ -171,49 +134,22 @@ def vit(images: np.ndarray, weights: Weights, config: Any) -> np.ndarray:
                     weights["positions.columns.weight"][j],
                 ]
             )
-    x = _stack(
-        x + _positions(x.shape[1], weights, config),
-        weights,
-        config,
-        blocks="blocks",
-        final="norm",
-        n_layers=config.n_layers,
-        mask=None,
-    )
+    x = _stack(x + _positions(x.shape[1], weights, config), weights, config)
     return linear(x[:, 0], weights, "head")
 
 
 def forecaster(past: np.ndarray, weights: Weights, config: Any) -> np.ndarray:
-    """Patches of a series, blocks, and one linear map to the whole horizon.
+    """Patch transformer for forecasting (PatchTST): `B H C` from a past `B P C`.
 
     Nie et al. 2023, section 3.1, arXiv:2211.14730.
-
-    Args:
-        past: `B P C`.
-        weights: The model's parameters by path, in PyTorch's layout.
-        config: The model's `ForecasterConfig`.
-
-    Returns:
-        Forecasts, `B H C`.
     """
     size, steps = config.patch_size, (config.horizon, config.n_series)
-    tokens = [
-        linear(
-            past[:, i * size : (i + 1) * size].reshape(len(past), -1),
-            weights,
-            "patches",
-        )
-        for i in range(config.n_patches)
-    ]
-    x = _stack(
-        np.stack(tokens, axis=1) + _positions(config.n_patches, weights, config),
-        weights,
-        config,
-        blocks="blocks",
-        final="norm",
-        n_layers=config.n_layers,
-        mask=None,
-    )
+    tokens = []
+    for i in range(config.n_patches):
+        patch = past[:, i * size : (i + 1) * size].reshape(len(past), -1)
+        tokens.append(linear(patch, weights, "patches"))
+    x = np.stack(tokens, axis=1) + _positions(config.n_patches, weights, config)
+    x = _stack(x, weights, config)
     read = x.mean(axis=1)
     if config.reading == "all":
         read = np.concatenate(list(x.swapaxes(0, 1)), axis=-1)
@@ -227,19 +163,10 @@ def seq2seq(
     config: Any,
     source_mask: np.ndarray | None = None,
 ) -> np.ndarray:
-    """The first transformer: an encoder, and a decoder that reads it.
+    """The encoder-decoder transformer: logits of the target's next tokens, `B T V`.
 
-    Vaswani et al. 2017, section 3, arXiv:1706.03762.
-
-    Args:
-        source: Token ids, `B S`.
-        target: Token ids that the decoder has so far, `B T`.
-        weights: The model's parameters by path, in PyTorch's layout.
-        config: The model's `Seq2SeqConfig`.
-        source_mask: True where the source may be read.
-
-    Returns:
-        Logits of the target's next tokens, `B T V`.
+    Vaswani et al. 2017, section 3, arXiv:1706.03762. Source ids are `B S`, target ids
+    `B T`; `source_mask` is the source's padding mask.
     """
 
     def embed(ids, side):
@@ -253,19 +180,18 @@ def seq2seq(
         embed(source, "source"),
         weights,
         config,
+        source_mask,
         blocks="encoder",
         final="encoder_norm",
-        n_layers=config.n_layers,
-        mask=source_mask,
     )
     x = _stack(
         embed(target, "target"),
         weights,
         config,
+        causal_mask(n, n),
         blocks="decoder",
         final="decoder_norm",
-        n_layers=config.n_decoder_layers or config.n_layers,
-        mask=causal_mask(n, n),
+        n_layers=config.n_decoder_layers,
         memory=memory,
         memory_mask=source_mask,
     )

@@ -1,15 +1,17 @@
-"""Ways to tell a token where it stands, one position and one pair at a time."""
+"""Position encodings, one position and one pair at a time."""
 
 import cmath
 import math
 
 import numpy as np
 
+from course_lib.oracle.weights import floats
+
 
 def sinusoidal(
     n_positions: int, d_model: int, base: float = 10000.0, interleaved: bool = True
 ) -> np.ndarray:
-    """Sines and cosines of the position, `T D`.
+    """Sinusoidal position encoding, `T D`.
 
     Vaswani et al. 2017, section 3.5, arXiv:1706.03762.
 
@@ -30,7 +32,7 @@ def sinusoidal(
 
 
 def rotary(x: np.ndarray, base: float = 10000.0, offset: int = 0) -> np.ndarray:
-    """Turn each pair of features (i, i + Dh/2) by an angle, as a complex number.
+    """Rotary positions: turn each pair (i, i + Dh/2), as a complex number, by an angle.
 
     Su et al. 2021, section 3.2, arXiv:2104.09864.
 
@@ -39,10 +41,9 @@ def rotary(x: np.ndarray, base: float = 10000.0, offset: int = 0) -> np.ndarray:
         base: The slowest pair turns about `base` times as slowly as the fastest.
         offset: Where the first of the positions stands.
     """
-    x = np.asarray(x, dtype=np.float64)
+    (x,) = floats(x)
     turned, half = np.empty_like(x), x.shape[-1] // 2
-    for *batch, t, i in np.ndindex(*x.shape[:-1], half):
-        b = tuple(batch)
+    for *b, t, i in np.ndindex(*x.shape[:-1], half):
         angle = (offset + t) / base ** (2 * i / x.shape[-1])
         pair = complex(x[*b, t, i], x[*b, t, half + i]) * cmath.exp(1j * angle)
         turned[*b, t, i], turned[*b, t, half + i] = pair.real, pair.imag
@@ -50,7 +51,7 @@ def rotary(x: np.ndarray, base: float = 10000.0, offset: int = 0) -> np.ndarray:
 
 
 def alibi_slopes(n_heads: int) -> list[float]:
-    """How fast each head loses interest with distance.
+    """ALiBi's slope for each head.
 
     Press et al. 2022, section 3, arXiv:2108.12409, and the authors' code for numbers of
     heads that are not powers of two.
@@ -64,7 +65,7 @@ def alibi_slopes(n_heads: int) -> list[float]:
 
 
 def alibi_bias(n_heads: int, n_queries: int, n_keys: int) -> np.ndarray:
-    """Minus slope times distance, `H T S`; the last query stands at the last key."""
+    """ALiBi: minus slope times distance, `H T S`; the last query is at the last key."""
     bias = np.zeros((n_heads, n_queries, n_keys))
     for h, i, j in np.ndindex(bias.shape):
         bias[h, i, j] = -alibi_slopes(n_heads)[h] * abs(n_keys - n_queries + i - j)
@@ -72,7 +73,7 @@ def alibi_bias(n_heads: int, n_queries: int, n_keys: int) -> np.ndarray:
 
 
 def relative_bias(table: np.ndarray, n_queries: int, n_keys: int) -> np.ndarray:
-    """Look the step from query to key up in a table, `H T S`.
+    """Relative position bias: a table by the step from query to key, `H T S`.
 
     Shaw et al. 2018, section 3.2, arXiv:1803.02155; as a bias in Raffel et al. 2020,
     section 2.1, arXiv:1910.10683.

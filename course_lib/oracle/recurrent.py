@@ -1,24 +1,24 @@
-"""What came before, one step and one filter tap at a time."""
+"""Recurrent networks and dilated convolutions, for one sequence, step by step."""
 
 import numpy as np
 
-Weights = dict[str, np.ndarray]
+from course_lib.oracle.weights import Weights, floats
 
 
 def rnn(x: np.ndarray, weights: Weights) -> np.ndarray:
-    """h_t = tanh(W x_t + U h_{t-1} + b) from h_0 = 0, for one sequence.
+    """Recurrent network: h_t = tanh(W x_t + U h_{t-1} + b) from h_0 = 0.
 
     Elman 1990, doi:10.1207/s15516709cog1402_1.
 
     Args:
         x: The sequence, `T Din`.
-        weights: `x_proj.weight`, `x_proj.bias`, `h_proj.weight` in PyTorch's layout.
+        weights: `x_proj.weight`, `x_proj.bias`, `h_proj.weight`.
 
     Returns:
         Hidden states, `T D`.
     """
     h, states = np.zeros(weights["h_proj.weight"].shape[1]), []
-    for x_t in np.asarray(x, dtype=np.float64):
+    for x_t in floats(x)[0]:
         from_input = weights["x_proj.weight"] @ x_t + weights["x_proj.bias"]
         h = np.tanh(from_input + weights["h_proj.weight"] @ h)
         states.append(h)
@@ -26,7 +26,7 @@ def rnn(x: np.ndarray, weights: Weights) -> np.ndarray:
 
 
 def lstm(x: np.ndarray, weights: Weights) -> np.ndarray:
-    """A memory cell with gates that write, keep and read, for one sequence.
+    """Long short-term memory (LSTM).
 
     Hochreiter and Schmidhuber 1997, doi:10.1162/neco.1997.9.8.1735.
 
@@ -43,7 +43,7 @@ def lstm(x: np.ndarray, weights: Weights) -> np.ndarray:
 
     d_model = weights["h_proj.weight"].shape[1]
     h, c, states = np.zeros(d_model), np.zeros(d_model), []
-    for x_t in np.asarray(x, dtype=np.float64):
+    for x_t in floats(x)[0]:
         gates = weights["x_proj.weight"] @ x_t + weights["x_proj.bias"]
         i, f, g, o = np.split(gates + weights["h_proj.weight"] @ h, 4)
         c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
@@ -53,19 +53,19 @@ def lstm(x: np.ndarray, weights: Weights) -> np.ndarray:
 
 
 def dilated_cnn(x: np.ndarray, weights: Weights, n_layers: int) -> np.ndarray:
-    """Causal convolutions with strides 1, 2, 4, ... for one sequence.
+    """Causal convolutions with dilations 1, 2, 4, ..., each with a skip connection.
 
     van den Oord et al. 2016, arXiv:1609.03499.
 
     Args:
         x: The sequence, `T D`.
         weights: `layers.0.weight` (out, in, taps), `layers.0.bias` and so on.
-        n_layers: How many.
+        n_layers: Number of layers.
 
     Returns:
         One vector a step, `T D`.
     """
-    x = np.asarray(x, dtype=np.float64)
+    (x,) = floats(x)
     for layer in range(n_layers):
         filters = weights[f"layers.{layer}.weight"]
         mixed = np.tile(weights[f"layers.{layer}.bias"], (len(x), 1)).astype(np.float64)

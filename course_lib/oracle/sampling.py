@@ -1,4 +1,4 @@
-"""From scores to the next token, one token at a time."""
+"""Sampling the next token: top-k, nucleus (top-p), by inversion."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from course_lib.oracle.attention import softmax
 
 
 def keep_top_k(logits: np.ndarray, k: int) -> np.ndarray:
-    """One row of scores with -inf for all but the k likeliest tokens."""
+    """Top-k: one row of logits with -inf for all but the k likeliest tokens."""
     ranked = sorted(range(len(logits)), key=lambda i: (-logits[i], i))
     kept = np.full(len(logits), -np.inf)
     for i in ranked[:k]:
@@ -15,7 +15,7 @@ def keep_top_k(logits: np.ndarray, k: int) -> np.ndarray:
 
 
 def keep_top_p(logits: np.ndarray, p: float) -> np.ndarray:
-    """One row with -inf outside the smallest set of likeliest tokens with mass >= p.
+    """Nucleus (top-p): -inf outside the fewest likeliest tokens with mass >= p.
 
     Holtzman et al. 2019, section 3.1, arXiv:1904.09751.
     """
@@ -30,7 +30,7 @@ def keep_top_p(logits: np.ndarray, p: float) -> np.ndarray:
 
 
 def sample(logits: np.ndarray, uniform: float) -> int:
-    """The token into whose share of [0, 1) the number falls."""
+    """The token into whose share of [0, 1) a uniform number falls."""
     passed = 0.0
     for i, share in enumerate(softmax(logits)):
         passed += share
