@@ -246,17 +246,55 @@ def test_the_past_cannot_see_the_future(wing, rng):
     assert np.abs(after[:, 1:] - before[:, 1:]).max() > 1e-3
 
 
-def test_dropout_is_off_in_evaluation_and_on_in_training(wing, rng):
-    x = wing.array(rng.standard_normal((B, T, D)))
-    model = wing.cast(wing.make(wing.lib.Block, D, H, F, dropout=0.5), "float64")
-    once, again = (wing.numpy(model(x)) for _ in range(2))
-    np.testing.assert_array_equal(once, again)
-    model.train()
-    first, second = (wing.numpy(model(x)) for _ in range(2))
+PLACES = ("attention.dropout", "cross_attention.dropout", "dropout")
+
+
+def test_every_dropout_has_the_blocks_rate_but_the_mlps_whose_output_is_the_blocks(
+    wing,
+):
+    block = wing.make(wing.lib.Block, D, H, F, dropout=0.3, cross_attention=True)
+    rates = {name: wing.rate(part) for name, part in wing.dropouts(block).items()}
+    assert rates == dict.fromkeys(PLACES, 0.3) | {"feed_forward.dropout": 0.0}
+    mlp = wing.make(wing.lib.FeedForward, D, F, dropout=0.3)
+    assert [wing.rate(part) for part in wing.dropouts(mlp).values()] == [0.3]
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_each_dropout_alone_acts_in_training_and_not_in_evaluation(wing, rng, place):
+    x, memory = (wing.array(rng.standard_normal((B, n, D))) for n in (T, S))
+    block = wing.make(wing.lib.Block, D, H, F, dropout=0.5, cross_attention=True)
+    wing.cast(block, "float64")
+    for name, part in wing.dropouts(block).items():
+        wing.rate(part, 0.5 if name == place else 0.0)
+    once = wing.numpy(block(x, memory))
+    block.train()
+    first, second = (wing.numpy(block(x, memory)) for _ in range(2))
     assert np.abs(first - once).max() > 1e-3
     assert np.abs(first - second).max() > 1e-3
-    model.eval()
-    np.testing.assert_array_equal(wing.numpy(model(x)), once)
+    block.eval()
+    np.testing.assert_array_equal(wing.numpy(block(x, memory)), once)
+
+
+@pytest.mark.parametrize("part", ["attention", "cross_attention", "feed_forward"])
+def test_what_a_part_adds_is_dropped_entry_by_entry(wing, rng, part):
+    """With the other parts silent, an entry is kept and doubled, or nothing is added."""
+    x, memory = (rng.standard_normal((B, n, D)) for n in (T, S))
+    block = wing.make(wing.lib.Block, D, H, F, dropout=0.5, cross_attention=True)
+    wing.cast(block, "float64")
+    weights = wing.lib.get_weights(block)
+    for name in weights:
+        last = "down_proj" if name.startswith("feed_forward") else "o_proj"
+        if last in name and not name.startswith(f"{part}."):
+            weights[name] = np.zeros_like(weights[name])
+    wing.lib.set_weights(block, weights)
+    for name, dropout in wing.dropouts(block).items():
+        wing.rate(dropout, 0.5 if name == "dropout" else 0.0)
+    added = wing.numpy(block(wing.array(x), wing.array(memory))) - x
+    block.train()
+    trained = wing.numpy(block(wing.array(x), wing.array(memory))) - x
+    kept = np.abs(trained) > 1e-9
+    np.testing.assert_allclose(trained[kept], 2 * added[kept], atol=1e-9)
+    assert 0.2 < kept.mean() < 0.8
 
 
 @pytest.mark.parametrize(

@@ -124,3 +124,38 @@ def test_nonsense_is_refused(wing, request, call, words):
         call(wing)
     for word in words:
         assert word in str(error.value), str(error.value)
+
+
+def test_packed_texts_do_not_see_each_other(wing):
+    documents = np.array([[0, 0, 1, 1, 1, 2, 2], [4, 4, 4, 4, 4, 4, 9]])
+    got = wing.numpy(wing.lib.document_mask(wing.array(documents)))
+    assert got.shape == (2, 1, 7, 7)
+    for b, i, j in np.ndindex(2, 7, 7):
+        assert got[b, 0, i, j] == (documents[b, i] == documents[b, j])
+
+
+def test_a_packed_text_reads_as_it_does_alone(wing, rng):
+    x = rng.standard_normal((1, 7, 6))
+    documents = wing.array(np.array([[0, 0, 0, 1, 1, 1, 1]]))
+    layer = wing.cast(wing.make(wing.lib.MultiHeadAttention, 6, 2), "float64")
+    mask = wing.lib.document_mask(documents)
+    packed = wing.numpy(layer(wing.array(x), mask=mask, causal=True))
+    for text in (slice(0, 3), slice(3, 7)):
+        alone = wing.numpy(layer(wing.array(x[:, text]), causal=True))
+        np.testing.assert_allclose(packed[:, text], alone, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("window", {"size": 0}),
+        ("strided", {"stride": 0}),
+        ("dilated", {"size": 0, "dilation": 2}),
+        ("dilated", {"size": 2, "dilation": 0}),
+        ("global", {"n_global": 0}),
+        ("prefix", {"n_prefix": 0}),
+    ],
+)
+def test_a_mask_that_would_forbid_everything_is_refused(wing, name, options):
+    with pytest.raises(ValueError, match="must be a whole number of at least 1"):
+        getattr(wing.lib, f"{name}_mask")(T, **options)

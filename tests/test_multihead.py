@@ -157,15 +157,36 @@ def test_one_sequence_without_a_batch_is_the_same(wing, rng):
     assert_close(wing.numpy(model(wing.array(x[1]))), batched[1])
 
 
-def test_dropout_is_off_in_evaluation_and_on_in_training(wing, rng):
-    x, _ = inputs(rng)
-    model = wing.make(wing.lib.MultiHeadAttention, D, H, dropout=0.5)
+def test_dropout_drops_weights_at_its_rate_in_training(wing, rng):
+    """With values of 1 and one key for each query, an output is 0 or 1 / (1 - rate)."""
+    x, rate = rng.standard_normal((B, 31, D)), 0.25
+    model = wing.make(wing.lib.MultiHeadAttention, D, H, dropout=rate)
     wing.cast(model, "float64")
-    once, again = (wing.numpy(model(wing.array(x))) for _ in range(2))
-    np.testing.assert_array_equal(once, again)
+    weights = wing.lib.get_weights(model)
+    weights |= {"v_proj.weight": np.zeros((D, D)), "v_proj.bias": np.ones(D)}
+    weights |= {"o_proj.weight": np.eye(D), "o_proj.bias": np.zeros(D)}
+    wing.lib.set_weights(model, weights)
+    only_itself = wing.array(np.eye(31, dtype=bool))
+    once = wing.numpy(model(wing.array(x), mask=only_itself))
+    assert_close(once, np.ones_like(x))
     model.train()
-    trained = wing.numpy(model(wing.array(x)))
-    assert np.abs(trained - once).max() > 1e-3
+    trained = wing.numpy(model(wing.array(x), mask=only_itself))
+    dropped = np.isclose(trained, 0)
+    assert_close(trained[~dropped], np.full((~dropped).sum(), 1 / (1 - rate)))
+    assert abs(dropped.mean() - rate) < 0.1
+
+
+def test_joined_heads_are_what_was_split(wing, rng):
+    x, _ = inputs(rng)
+    heads = wing.numpy(wing.lib.split_heads(wing.array(x), D // H))
+    assert heads.shape == (B, H, T, D // H)
+    for h in range(H):
+        np.testing.assert_array_equal(
+            heads[:, h], x[..., h * D // H : (h + 1) * D // H]
+        )
+    np.testing.assert_array_equal(
+        wing.numpy(wing.lib.merge_heads(wing.array(heads))), x
+    )
 
 
 def test_starts_alike_in_both_wings(wing):

@@ -40,6 +40,21 @@ class Torch(Wing):
         torch.manual_seed(seed)
         return piece(*args, **kwargs).eval()
 
+    def dropouts(self, model) -> dict[str, Any]:
+        """Every dropout layer of a model by its path."""
+        import torch
+
+        return {
+            name: part
+            for name, part in model.named_modules()
+            if isinstance(part, torch.nn.Dropout)
+        }
+
+    def rate(self, dropout, new: float | None = None) -> float:
+        """A dropout layer's rate, set first if there is a new one."""
+        dropout.p = dropout.p if new is None else new
+        return dropout.p
+
     def cast(self, model, dtype: str):
         import torch
 
@@ -78,6 +93,21 @@ class NNX(Wing):
         model = piece(*args, **kwargs, rngs=nnx.Rngs(seed))
         model.eval()
         return model
+
+    def dropouts(self, model) -> dict[str, Any]:
+        """Every dropout layer of a model by its path."""
+        from flax import nnx
+
+        return {
+            ".".join(map(str, path)): part
+            for path, part in nnx.iter_graph(model)
+            if isinstance(part, nnx.Dropout)
+        }
+
+    def rate(self, dropout, new: float | None = None) -> float:
+        """A dropout layer's rate, set first if there is a new one."""
+        dropout.rate = dropout.rate if new is None else new
+        return dropout.rate
 
     def cast(self, model, dtype: str):
         import jax
