@@ -277,7 +277,7 @@ def test_each_dropout_alone_acts_in_training_and_not_in_evaluation(wing, rng, pl
 
 @pytest.mark.parametrize("part", ["attention", "cross_attention", "feed_forward"])
 def test_what_a_part_adds_is_dropped_entry_by_entry(wing, rng, part):
-    """With the other parts silent, an entry is kept and doubled, or nothing is added."""
+    """With the other parts silent, an entry is kept and doubled, or it is dropped."""
     x, memory = (rng.standard_normal((B, n, D)) for n in (T, S))
     block = wing.make(wing.lib.Block, D, H, F, dropout=0.5, cross_attention=True)
     wing.cast(block, "float64")

@@ -2,8 +2,8 @@
 
 The functions look at `.shape` and `.dtype` and at nothing else, so they know no
 framework: a torch tensor, a JAX array (traced or not) and a NumPy array all pass
-through the same lines and get the same words. An error says the rule, what came, and
-the way out.
+through the same lines and get the same words. Each function refuses what breaks its
+rule with a `ValueError` that says the rule, what came, and the way out.
 """
 
 from course_lib.checks.attention import (

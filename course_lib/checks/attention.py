@@ -13,10 +13,6 @@ def check_mask(mask: Any, scores: Shape) -> None:
     Args:
         mask: Anything with `.shape` and `.dtype`; True = may attend. None passes.
         scores: The shape that the mask must broadcast to, `*B T S`.
-
-    Raises:
-        ValueError: The mask is not boolean, or an axis is neither 1 nor the scores'
-            own.
     """
     if mask is None:
         return
@@ -49,9 +45,6 @@ def check_bias(name: str, bias: Any, scores: Shape) -> None:
         name: What the caller calls them.
         bias: Anything with `.shape` and `.dtype`. None passes.
         scores: The shape that it must broadcast to, `*B T S`.
-
-    Raises:
-        ValueError: It holds no floats, or an axis is neither 1 nor the scores' own.
     """
     if bias is None:
         return
@@ -75,10 +68,6 @@ def check_attention(
         v: Shape of the values, `*B S Dv`.
         mask: The mask itself, or None; see `check_mask`.
         bias: What is added to the scores, or None; see `check_bias`.
-
-    Raises:
-        ValueError: Too few axes, an empty axis, or sizes that differ where they must
-            not.
     """
     q, k, v = tuple(q), tuple(k), tuple(v)
     for name, shape, letters in (("q", q, "T Dh"), ("k", k, "S Dh"), ("v", v, "S Dv")):
@@ -120,9 +109,6 @@ def check_context(x: Any, context: Any, d_model: int, kind: type) -> None:
             `*B G S Dh`; None means `x`.
         d_model: The layer's width, D.
         kind: The wing's tensor type.
-
-    Raises:
-        ValueError: Kind, width, batch or emptiness break the rule.
     """
     projected = isinstance(context, tuple)
     given = {"x": x} if context is None or projected else {"x": x, "context": context}
@@ -156,9 +142,6 @@ def check_scores(q: Shape, k: Shape, mask: Any, score_bias: Any) -> None:
         mask: The mask itself, or None. Two axes (`T S`) or as many as the scores have
             (`*B H T S`): between them it would be ambiguous which axis is the heads'.
         score_bias: What is added to the scores, or None.
-
-    Raises:
-        ValueError: The number of axes, a size or a kind of number is wrong.
     """
     scores = (*q[:-1], k[-2])
     if mask is not None and len(mask.shape) not in (2, len(scores)):
@@ -180,9 +163,6 @@ def check_additive(q: Shape, k: Shape, v: Shape, w: Shape, mask: Any = None) -> 
         v: Shape of the values, `*B S Dv`.
         w: Shape of the vector that makes a score, `A`.
         mask: The mask itself, or None.
-
-    Raises:
-        ValueError: As `check_attention`, or `w` is not as wide as the queries.
     """
     check_attention(q, k, v, mask)
     if tuple(w) != (q[-1],):
@@ -193,11 +173,7 @@ def check_additive(q: Shape, k: Shape, v: Shape, w: Shape, mask: Any = None) -> 
 
 
 def check_same_length(q: Shape, k: Shape) -> None:
-    """Refuse queries and keys that do not stand at the same positions.
-
-    Raises:
-        ValueError: There are more of one than of the other.
-    """
+    """Refuse queries and keys that do not stand at the same positions."""
     if q[-2] != k[-2]:
         raise ValueError(
             "queries and keys must stand at the same positions here: "
@@ -207,11 +183,7 @@ def check_same_length(q: Shape, k: Shape) -> None:
 
 
 def check_no_cache(cache: Any) -> None:
-    """Refuse a cache where maps are asked for: they would need what is not kept.
-
-    Raises:
-        ValueError: There is a cache.
-    """
+    """Refuse a cache where maps are asked for: they would need what is not kept."""
     if cache is not None:
         raise ValueError(
             "attention_maps must be called without a cache: got "
@@ -226,9 +198,6 @@ def check_memory(cross: bool, memory: Any, known: Any) -> None:
         cross: Whether the block has cross-attention.
         memory: The memory, `*B S D`, or None.
         known: Keys and values of it that a cache holds, or None.
-
-    Raises:
-        ValueError: One without the other, or the cache belongs to another memory.
     """
     if cross and memory is None:
         raise ValueError(
@@ -254,9 +223,6 @@ def check_cache_room(length: Any, new: Shape, room: Shape) -> None:
         length: Tokens stored; one that a compiler traces has no value yet.
         new: Shape of the newest keys, `B H T Dh`.
         room: Shape of the whole room, `B H S Dh`.
-
-    Raises:
-        ValueError: Batch, heads or width differ, or there are too many tokens.
     """
     new, room = tuple(new), tuple(room)
     if (*new[:-2], new[-1]) != (*room[:-2], room[-1]):

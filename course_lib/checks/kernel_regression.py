@@ -19,9 +19,6 @@ def check_kernel(queries: Shape, keys: Shape, values: Shape, mask: Any = None) -
         keys: Shape of the points that are known, `*B S F`.
         values: Shape of what is known at them, `*B S Dv`.
         mask: The mask itself, or None.
-
-    Raises:
-        ValueError: As `check_attention`.
     """
     try:
         check_attention(queries, keys, values, mask)
@@ -39,10 +36,6 @@ def check_bandwidth(kind: type, bandwidth: Any, n_features: int) -> None:
         kind: The wing's tensor type (`torch.Tensor`, `jax.Array`).
         bandwidth: One number, or one for each feature.
         n_features: F, the number of features.
-
-    Raises:
-        ValueError: Neither a number nor a tensor, neither one nor F of them, or one
-            that is not positive and finite.
     """
     widths: list[Any] = [bandwidth]
     if not isinstance(bandwidth, (int, float)):

@@ -17,9 +17,6 @@ def check_weights(expected: dict[str, Shape], weights: dict[str, Any]) -> None:
     Args:
         expected: The shape of each parameter of the model, by path.
         weights: The arrays offered, by path.
-
-    Raises:
-        ValueError: Paths are missing or not expected, or shapes differ.
     """
     missing = sorted(expected.keys() - weights.keys())
     extra = sorted(weights.keys() - expected.keys())
@@ -45,9 +42,6 @@ def check_images(images: Shape, n_channels: int, image_size: tuple[int, int]) ->
         images: Their shape, `B C H W` in both wings.
         n_channels: C.
         image_size: H and W.
-
-    Raises:
-        ValueError: With the shape that is wanted.
     """
     wanted = (n_channels, *image_size)
     if len(images) != 4 or images[0] == 0 or tuple(images[1:]) != wanted:
@@ -65,9 +59,6 @@ def check_past(past: Shape, length: int, n_series: int) -> None:
         past: Their shape, `B P C`.
         length: P.
         n_series: C.
-
-    Raises:
-        ValueError: With the shape that is wanted.
     """
     if len(past) != 3 or past[0] == 0 or tuple(past[1:]) != (length, n_series):
         raise ValueError(
@@ -82,9 +73,6 @@ def check_past_patches(past: int, patch_size: int) -> None:
     Args:
         past: Steps of the window.
         patch_size: Steps of a patch.
-
-    Raises:
-        ValueError: A size is not positive, or does not divide.
     """
     check_size("past", past)
     check_size("patch_size", patch_size)
@@ -103,9 +91,6 @@ def check_steps(x: Shape, d_in: int, mask: Shape | None = None) -> None:
         x: Shape of the sequence, `*B T Din`.
         d_in: The width that the layer reads.
         mask: Shape of the mask over steps, `*B T`, or None.
-
-    Raises:
-        ValueError: Another width, no steps, or a mask of another shape.
     """
     x = tuple(x)
     if len(x) < 2 or x[-1] != d_in or x[-2] == 0:
@@ -126,9 +111,6 @@ def check_graph(x: Shape, d_in: int, edges: Any) -> None:
         x: Shape of the nodes' features, `*B N Din`.
         d_in: The width that the layer reads.
         edges: The edges themselves, boolean, `*#B N N`.
-
-    Raises:
-        ValueError: Another width, no node, or edges that are not boolean or not N x N.
     """
     x = tuple(x)
     if len(x) < 2 or x[-1] != d_in or x[-2] == 0:
@@ -152,9 +134,6 @@ def check_sampling(
         temperature: 0 (greedy) or more; None passes, as do traced numbers.
         top_k: At least 1.
         top_p: Above 0, at most 1.
-
-    Raises:
-        ValueError: With the setting's name, its range and what came.
     """
     number = (int, float)
     if isinstance(temperature, number) and not 0 <= temperature < math.inf:
@@ -178,9 +157,6 @@ def check_patches(image_size: Shape, patch_size: int) -> None:
     Args:
         image_size: Height and width in pixels.
         patch_size: Height and width of a patch.
-
-    Raises:
-        ValueError: A size is not positive, or does not divide.
     """
     check_size("patch_size", patch_size)
     if len(image_size) != 2:
@@ -203,9 +179,6 @@ def check_token_types(token_types: Any, ids: Shape) -> None:
     Args:
         token_types: Anything with `.shape` and `.dtype`; None passes.
         ids: The shape of the token ids.
-
-    Raises:
-        ValueError: Another shape, or not whole numbers.
     """
     if token_types is None:
         return
@@ -225,9 +198,6 @@ def check_pooler(pooler: Pooler | None) -> Pooler:
 
     Returns:
         The layer.
-
-    Raises:
-        ValueError: There is no pooler.
     """
     if pooler is None:
         raise ValueError(

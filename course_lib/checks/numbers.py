@@ -12,9 +12,6 @@ def check_heads(d_model: int, n_heads: int, n_kv_heads: int) -> None:
         n_heads: Number of query heads.
         n_kv_heads: Number of key and value heads; each serves an equal group of
             queries.
-
-    Raises:
-        ValueError: A number is not positive, or does not divide.
     """
     sizes = {"d_model": d_model, "n_heads": n_heads, "n_kv_heads": n_kv_heads}
     for name, size in sizes.items():
@@ -36,21 +33,13 @@ def check_heads(d_model: int, n_heads: int, n_kv_heads: int) -> None:
 
 
 def check_size(name: str, size: int) -> None:
-    """Refuse a size that is not a whole number of at least 1.
-
-    Raises:
-        ValueError: With the size's name and what came.
-    """
+    """Refuse a size that is not a whole number of at least 1."""
     if isinstance(size, bool) or not isinstance(size, int) or size < 1:
         raise ValueError(f"{name} must be a whole number of at least 1: got {size!r}.")
 
 
 def check_whole(name: str, number: Any) -> None:
-    """Refuse what is not a whole number of at least 0.
-
-    Raises:
-        ValueError: With the number's name and what came.
-    """
+    """Refuse what is not a whole number of at least 0."""
     if isinstance(number, bool) or not isinstance(number, int) or number < 0:
         raise ValueError(
             f"{name} must be a whole number of at least 0: got {number!r}."
@@ -58,21 +47,13 @@ def check_whole(name: str, number: Any) -> None:
 
 
 def check_positive(name: str, number: float) -> None:
-    """Refuse what is not positive and finite.
-
-    Raises:
-        ValueError: With the number's name and what came.
-    """
+    """Refuse what is not positive and finite."""
     if not 0 < number < math.inf:
         raise ValueError(f"{name} must be positive and finite: got {number}.")
 
 
 def check_rate(name: str, rate: float) -> None:
-    """Refuse a dropout rate outside [0, 1).
-
-    Raises:
-        ValueError: With the rate's name and what came.
-    """
+    """Refuse a dropout rate outside [0, 1)."""
     if not 0 <= rate < 1:
         raise ValueError(
             f"{name} must be at least 0 and less than 1: got {rate}. "
@@ -91,11 +72,7 @@ def nearest_divisor(whole: int, near: int) -> int:
 
 
 def check_choice(name: str, choice: str, known: tuple[str, ...]) -> None:
-    """Refuse a name that is not on the list, and show the list.
-
-    Raises:
-        ValueError: With what came and everything that would have been accepted.
-    """
+    """Refuse a name that is not on the list, and show the list."""
     if choice not in known:
         raise ValueError(f"{name} must be one of {', '.join(known)}: got {choice!r}.")
 
@@ -109,9 +86,6 @@ def check_even(
         name: What the caller calls the width.
         size: The width.
         why: What needs it to be even.
-
-    Raises:
-        ValueError: With the width's name and what came.
     """
     check_size(name, size)
     if size % 2:

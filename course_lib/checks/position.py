@@ -15,9 +15,6 @@ def check_span(n_queries: int, n_keys: int, offset: Any = None) -> None:
         n_keys: S.
         offset: Where the first query stands among the keys; None puts the last query at
             the last key. One that a compiler traces has no value yet and passes.
-
-    Raises:
-        ValueError: A number is not positive, or a query stands outside the keys.
     """
     check_size("n_queries", n_queries)
     check_size("n_keys", n_keys)
@@ -40,9 +37,6 @@ def check_positions(n_positions: int, offset: Any, max_len: int) -> None:
         n_positions: T.
         offset: Where the first of them stands; traced, it passes.
         max_len: Rows of the table.
-
-    Raises:
-        ValueError: A position lies outside the table.
     """
     check_size("n_positions", n_positions)
     first = offset if isinstance(offset, int) else 0
@@ -55,11 +49,7 @@ def check_positions(n_positions: int, offset: Any, max_len: int) -> None:
 
 
 def check_rotary(x: Shape, d_head: int) -> None:
-    """Refuse vectors that a rotary embedding of width `d_head` cannot turn.
-
-    Raises:
-        ValueError: Too few axes, or another width.
-    """
+    """Refuse vectors that a rotary embedding of width `d_head` cannot turn."""
     if len(x) < 2 or x[-1] != d_head:
         raise ValueError(
             f"x must have shape (..., positions, d_head={d_head}): got {tuple(x)}."

@@ -12,11 +12,7 @@ def _name(kind: type) -> str:
 
 
 def check_kind(kind: type, name: str, x: Any) -> None:
-    """Refuse anything but a tensor of the wing's framework.
-
-    Raises:
-        ValueError: With what came, and what converts it.
-    """
+    """Refuse anything but a tensor of the wing's framework."""
     if not isinstance(x, kind):
         way_out = "torch.as_tensor" if kind.__name__ == "Tensor" else "jnp.asarray"
         raise ValueError(
@@ -31,9 +27,6 @@ def check_tensors(kind: type, **tensors: Any) -> None:
     Args:
         kind: The wing's tensor type (`torch.Tensor`, `jax.Array`).
         **tensors: The tensors by the name the caller knows them by; None is skipped.
-
-    Raises:
-        ValueError: One is of another type, holds no floats, or the dtypes differ.
     """
     given = {name: x for name, x in tensors.items() if x is not None}
     for name, x in given.items():
@@ -61,9 +54,6 @@ def check_logits(logits: Any, targets: Any, label_smoothing: float) -> None:
         logits: Anything with `.shape` and `.dtype`, one row of scores for each target.
         targets: The classes, whole numbers.
         label_smoothing: Share of the target's weight that is spread over all classes.
-
-    Raises:
-        ValueError: Shapes differ, a kind of number is wrong, or the share is no share.
     """
     check_rate("label_smoothing", label_smoothing)
     shape, wanted = tuple(logits.shape), tuple(targets.shape)
@@ -88,9 +78,6 @@ def check_ids(name: str, ids: Any) -> None:
     Args:
         name: What the caller calls them.
         ids: Anything with `.shape` and `.dtype`.
-
-    Raises:
-        ValueError: Not two axes, empty, or not whole numbers.
     """
     shape, dtype = tuple(ids.shape), str(ids.dtype)
     if len(shape) != 2 or 0 in shape:
