@@ -201,7 +201,8 @@ def economy(
         n_sectors: Sectors; each firm falls into one at random.
         first_order: gamma, what the peers' news is worth.
         second_order: delta, what the news of the peers' peers is worth.
-        rivalry: rho, what the rivals' good news costs.
+        rivalry: rho, what the rivals' good news costs; with 1.5, one head can explain
+            two thirds of what the oracle explains (`one_head_ceiling`).
         noise: Standard deviation of what cannot be foreseen.
         same_firms: Keep the characteristics, and so the network, over all quarters;
             otherwise each quarter has firms of its own.
