@@ -12,13 +12,18 @@ from typing import Any
 
 from course_lib.checks import check_choice
 from course_lib.hub import bert, gpt2, marian, vit
+from course_lib.hub.conversion import Conversion, Family, rename
 from course_lib.hub.fields import Fields
 from course_lib.hub.files import find, index, read, read_config
-from course_lib.hub.plan import Plan, rename
 
 __all__ = ["load"]
 
-_FAMILIES = {"bert": bert, "gpt2": gpt2, "marian": marian, "vit": vit}
+_FAMILIES: dict[str, Family] = {
+    "bert": bert,
+    "gpt2": gpt2,
+    "marian": marian,
+    "vit": vit,
+}
 _WINGS = ("torch", "nnx")
 
 
@@ -46,12 +51,14 @@ def load(path_or_name: str | Path, wing: str = "torch") -> Any:
     folder = find(path_or_name)
     fields = Fields(read_config(folder), folder / "config.json")
     files = index(folder)
-    plan = _plan(fields, set(files))
-    weights = rename(read(files), plan)
+    conversion = _conversion(fields, set(files))
+    weights = rename(read(files), conversion)
     bridge = importlib.import_module(f"course_lib.{wing}.bridge")
-    piece = getattr(importlib.import_module(f"course_lib.{wing}"), plan.model)
+    piece = getattr(importlib.import_module(f"course_lib.{wing}"), conversion.model)
     try:
-        model = bridge._from_weights(piece, weights, plan.config, **plan.options)
+        model = bridge._from_weights(
+            piece, weights, conversion.config, **conversion.options
+        )
     except ValueError as error:
         raise ValueError(
             f"the weights of {folder} do not fit its config.json: {error}"
@@ -60,7 +67,7 @@ def load(path_or_name: str | Path, wing: str = "torch") -> Any:
     return model
 
 
-def _plan(fields: Fields, names: set[str]) -> Plan:
+def _conversion(fields: Fields, names: set[str]) -> Conversion:
     stated = fields.take("architectures", None) or []
     known = {a: f for f in _FAMILIES.values() for a in f.ARCHITECTURES}
     if len(stated) != 1 or stated[0] not in known:
@@ -71,4 +78,4 @@ def _plan(fields: Fields, names: set[str]) -> Plan:
     family = known[stated[0]]
     model_type = next(name for name, f in _FAMILIES.items() if f is family)
     fields.must("model_type", model_type, default=model_type)
-    return family.plan(fields, stated[0], names)
+    return family.conversion(fields, stated[0], names)

@@ -1,15 +1,21 @@
 """BERT's checkpoints: `BertModel`, `BertForMaskedLM`, `BertForSequenceClassification`.
 
-The masked-word head of a file may be followed by what was trained beside it, the pooler
-and the guess of the next sentence: neither has a part in that head's logits. Old files
+A file of the masked-language-model head may also hold what was trained beside it, the
+pooler and the next-sentence head: neither has a part in that head's logits. Old files
 call a norm's weight and bias gamma and beta, and hold the numbers of the positions.
 """
 
-from course_lib.config import BERTConfig
-from course_lib.hub.fields import Fields
-from course_lib.hub.plan import Arrays, Plan, within
+from functools import partial
 
-ARCHITECTURES = ("BertModel", "BertForMaskedLM", "BertForSequenceClassification")
+from course_lib.config import BERTConfig
+from course_lib.hub.conversion import Arrays, Conversion, within
+from course_lib.hub.fields import Fields
+
+ARCHITECTURES: tuple[str, ...] = (
+    "BertModel",
+    "BertForMaskedLM",
+    "BertForSequenceClassification",
+)
 
 _LAYER = "encoder.layer.#."
 _BODY = {
@@ -38,20 +44,8 @@ _CLASSES = {"classifier": "head"}
 _NUMBERS = frozenset({"embeddings.position_ids"})
 
 
-def plan(fields: Fields, architecture: str, names: set[str]) -> Plan:
-    """Translate BERT's configuration.
-
-    Args:
-        fields: Its config.json.
-        architecture: Which of `ARCHITECTURES`.
-        names: What the checkpoint holds.
-
-    Returns:
-        How it becomes ours.
-
-    Raises:
-        ValueError: Our model cannot do what a field asks for.
-    """
+def conversion(fields: Fields, architecture: str, names: set[str]) -> Conversion:
+    """Translate BERT's configuration; see `Family`."""
     masked = architecture == "BertForMaskedLM"
     fields.must("position_embedding_type", "absolute", default="absolute")
     fields.must("directionality", "bidi", default="bidi")
@@ -70,7 +64,7 @@ def plan(fields: Fields, architecture: str, names: set[str]) -> Plan:
         norm_eps=fields.take("layer_norm_eps", 1e-12),
     )
     n_classes = fields.n_classes()
-    # The first files describe a pooler that nobody has built.
+    # The first files describe a pooler that was never built.
     pooler_notes = ("fc_size", "num_attention_heads", "num_fc_layers", "size_per_head")
     fields.finish(
         silent=(
@@ -79,34 +73,26 @@ def plan(fields: Fields, architecture: str, names: set[str]) -> Plan:
             *(f"pooler_{note}" for note in pooler_notes),
         )
     )
+    becomes = partial(Conversion, config=config, prefix="bert.", prepare=_rename_norms)
     if architecture == "BertModel":
         pooler = any(name.removeprefix("bert.").startswith("pooler.") for name in names)
-        return Plan(
+        return becomes(
             model="BERT",
-            config=config,
             options={"pooler": pooler},
-            prefix="bert.",
             table=_BODY | _POOLER,
             unused=_NUMBERS,
-            prepare=_rename_norms,
         )
     if masked:
-        return Plan(
+        return becomes(
             model="BERTForMaskedLM",
-            config=config,
-            prefix="bert.",
             table=within(_BODY, "bert") | _MASKED,
             unused=frozenset(_NUMBERS | _POOLER.keys() | {"cls.seq_relationship"}),
-            prepare=_rename_norms,
         )
-    return Plan(
+    return becomes(
         model="BERTForClassification",
-        config=config,
         options={"n_classes": n_classes},
-        prefix="bert.",
         table=within(_BODY | _POOLER, "bert") | _CLASSES,
         unused=_NUMBERS,
-        prepare=_rename_norms,
     )
 
 

@@ -1,4 +1,4 @@
-"""config.json, read so that no choice in it is passed over.
+"""config.json, read so that no setting in it is overlooked.
 
 Every field is translated, checked to be what our models do, or known to change no
 number that a model in evaluation returns. A field that is none of these is refused by
@@ -8,8 +8,8 @@ its name: a checkpoint is never loaded as something that it is not.
 from collections.abc import Iterable
 from typing import Any
 
-# How the world's names for activations read here. Those that share a line are one
-# function, computed in different ways.
+# Their names of activations to ours. Those that share a line are one function, computed
+# in different ways.
 ACTIVATIONS = {
     "relu": "relu",
     **dict.fromkeys(("gelu", "gelu_python"), "gelu"),
@@ -62,12 +62,7 @@ _NEEDED = object()
 
 
 class Fields:
-    """The fields of one config.json.
-
-    Args:
-        values: What the file holds.
-        where: The file, for errors.
-    """
+    """The fields of one config.json; `where` is the file, for errors."""
 
     def __init__(self, values: dict[str, Any], where: Any):
         self.values, self.where = values, where
@@ -78,13 +73,7 @@ class Fields:
 
         Args:
             name: The field.
-            default: What it means that the field is not there; without one it must be.
-
-        Returns:
-            Its value.
-
-        Raises:
-            ValueError: It is not there.
+            default: What a missing field means; without one it must be there.
         """
         self._known.add(name)
         value = self.values.get(name, default)
@@ -95,16 +84,7 @@ class Fields:
         return value
 
     def must(self, name: str, *supported: Any, default: Any = None) -> None:
-        """Check that a field is what our model does.
-
-        Args:
-            name: The field.
-            supported: The values that are.
-            default: What it means that the field is not there; it is supported too.
-
-        Raises:
-            ValueError: It is something else.
-        """
+        """Check that a field is what our model does: `supported`, or the default."""
         value = self.take(name, default)
         if value not in (*supported, default):
             raise ValueError(
@@ -113,18 +93,7 @@ class Fields:
             )
 
     def activation(self, name: str, default: str) -> str:
-        """Read the name of an activation.
-
-        Args:
-            name: The field.
-            default: What it means that the field is not there.
-
-        Returns:
-            Our name.
-
-        Raises:
-            ValueError: Our models do not have it.
-        """
+        """Read the name of an activation; returns ours."""
         value = self.take(name, default)
         self.must(name, *ACTIVATIONS, default=default)
         return ACTIVATIONS[value]
@@ -138,20 +107,17 @@ class Fields:
         return next((n for n in stated if n is not None), 2)
 
     def finish(self, silent: Iterable[str] = ()) -> None:
-        """Refuse what nobody has asked for.
+        """Refuse what is left over.
 
         Args:
             silent: More fields that change no logits.
-
-        Raises:
-            ValueError: A field is left over, or asks for what no model here has.
         """
         for name, value in ABSENT.items():
             if name not in self._known:
                 self.must(name, value)
         known = self._known.union(silent)
-        # A field without a value asks for nothing; a name with a dash below in front is
-        # a note of the writing library to itself.
+        # A field without a value asks for nothing; one with an underscore in front is a
+        # note of the writing library to itself.
         left = [
             f"{name}={value!r}"
             for name, value in self.values.items()

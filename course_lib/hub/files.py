@@ -1,4 +1,4 @@
-"""The files of a checkpoint: where they lie, and arrays out of them without pickle."""
+"""The files of a checkpoint: finding them, and reading arrays without pickle."""
 
 import importlib
 import json
@@ -27,17 +27,7 @@ _KINDS = {
 
 
 def find(path_or_name: str | Path) -> Path:
-    """The folder of a checkpoint, fetched from the Hub if it is a name there.
-
-    Args:
-        path_or_name: A folder, or a name such as "openai-community/gpt2".
-
-    Returns:
-        A folder.
-
-    Raises:
-        ValueError: It is neither.
-    """
+    """The folder of a checkpoint; a name such as "openai-community/gpt2" is fetched."""
     path = Path(path_or_name).expanduser()
     if path.is_dir():
         return path
@@ -52,28 +42,12 @@ def find(path_or_name: str | Path) -> Path:
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """The fields of a checkpoint's configuration.
-
-    Args:
-        folder: Where it lies.
-
-    Returns:
-        Values by field.
-
-    Raises:
-        ValueError: There is none, or it is not a JSON object.
-    """
+    """The fields of a checkpoint's config.json."""
     return _read_json(folder / _CONFIG)
 
 
 def index(folder: Path) -> dict[str, Path]:
-    """Which file each array of a checkpoint is in.
-
-    Args:
-        folder: Where it lies.
-
-    Returns:
-        Files by the arrays' names.
+    """Which file each array of a checkpoint is in, by the array's name.
 
     Raises:
         ValueError: There are no weights that can be read without running code, or the
@@ -119,14 +93,10 @@ def _shards(folder: Path, weight_map: Any) -> dict[str, Path]:
 
 
 def read(files: dict[str, Path]) -> dict[str, np.ndarray]:
-    """The arrays of a checkpoint.
+    """The arrays of a checkpoint, in its layout; bfloat16 as float32, which is exact.
 
     Args:
         files: What `index` returned.
-
-    Returns:
-        Arrays by name, in the checkpoint's layout; bfloat16 as float32, which holds it
-        exactly.
 
     Raises:
         ValueError: A file is broken, or holds a kind of number that we cannot read.

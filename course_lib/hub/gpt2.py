@@ -1,17 +1,17 @@
 """GPT-2's checkpoints: `GPT2LMHeadModel` becomes `GPT`.
 
-Its linear maps are stored input by output, the other way round than everybody else's,
-and queries, keys and values lie side by side in one of them. Old checkpoints hold the
+Its linear maps are stored input by output, the other way round than in other files, and
+queries, keys and values lie side by side in one of them. Old checkpoints hold the
 causal mask as if it were a weight. Layers are numbered in `h`.
 """
 
 import numpy as np
 
 from course_lib.config import GPTConfig
+from course_lib.hub.conversion import Arrays, Conversion, generic
 from course_lib.hub.fields import Fields
-from course_lib.hub.plan import Arrays, Plan, generic
 
-ARCHITECTURES = ("GPT2LMHeadModel",)
+ARCHITECTURES: tuple[str, ...] = ("GPT2LMHeadModel",)
 
 _TABLE = {
     "wte": "tokens",
@@ -31,20 +31,8 @@ _INPUT_FIRST = ("h.#.attn.c_attn", "h.#.attn.c_proj", "h.#.mlp.c_fc", "h.#.mlp.c
 _MASKS = frozenset({"h.#.attn.bias", "h.#.attn.masked_bias"})
 
 
-def plan(fields: Fields, architecture: str, names: set[str]) -> Plan:
-    """Translate GPT-2's configuration.
-
-    Args:
-        fields: Its config.json.
-        architecture: Which of `ARCHITECTURES`.
-        names: What the checkpoint holds.
-
-    Returns:
-        How it becomes ours.
-
-    Raises:
-        ValueError: Our model cannot do what a field asks for.
-    """
+def conversion(fields: Fields, architecture: str, names: set[str]) -> Conversion:
+    """Translate GPT-2's configuration; see `Family`."""
     fields.must("scale_attn_weights", True, default=True)
     fields.must("scale_attn_by_inverse_layer_idx", False)
     tied = fields.take("tie_word_embeddings", True)
@@ -69,7 +57,7 @@ def plan(fields: Fields, architecture: str, names: set[str]) -> Plan:
             *(name for name in fields.values if name.startswith("summary_")),
         )
     )
-    return Plan(
+    return Conversion(
         model="GPT",
         config=config,
         prefix="transformer.",
@@ -80,7 +68,7 @@ def plan(fields: Fields, architecture: str, names: set[str]) -> Plan:
 
 
 def _unpack(arrays: Arrays) -> Arrays:
-    """Turn the linear maps round, and take queries, keys and values apart."""
+    """Transpose the linear maps; split queries, keys and values."""
     found = {}
     for name, array in arrays.items():
         part, _, leaf = generic(name.removeprefix("transformer.")).rpartition(".")

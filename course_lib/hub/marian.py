@@ -7,11 +7,10 @@ cosines, computed and not learned; a file that stores them is checked to hold th
 import numpy as np
 
 from course_lib.config import Seq2SeqConfig
+from course_lib.hub.conversion import Arrays, Conversion
 from course_lib.hub.fields import Fields
-from course_lib.hub.plan import Arrays, Plan
-from course_lib.oracle.position import sinusoidal
 
-ARCHITECTURES = ("MarianMTModel",)
+ARCHITECTURES: tuple[str, ...] = ("MarianMTModel",)
 
 _SIDES = ("encoder", "decoder")
 _PARTS = {
@@ -38,20 +37,8 @@ _TABLE = {
 }
 
 
-def plan(fields: Fields, architecture: str, names: set[str]) -> Plan:
-    """Translate Marian's configuration.
-
-    Args:
-        fields: Its config.json.
-        architecture: Which of `ARCHITECTURES`.
-        names: What the checkpoint holds.
-
-    Returns:
-        How it becomes ours.
-
-    Raises:
-        ValueError: Our model cannot do what a field asks for.
-    """
+def conversion(fields: Fields, architecture: str, names: set[str]) -> Conversion:
+    """Translate Marian's configuration; see `Family`."""
     vocab_size, d_model = fields.take("vocab_size"), fields.take("d_model")
     max_len = fields.take("max_position_embeddings")
     n_heads = fields.take("encoder_attention_heads")
@@ -107,7 +94,7 @@ def plan(fields: Fields, architecture: str, names: set[str]) -> Plan:
     def prepare(arrays: Arrays) -> Arrays:
         return _flatten(_check_waves(arrays, d_model, str(fields.where)))
 
-    return Plan(
+    return Conversion(
         model="Seq2Seq",
         config=config,
         prefix="model.",
@@ -124,7 +111,9 @@ def _check_waves(arrays: Arrays, d_model: int, where: str) -> Arrays:
         if name not in arrays:
             continue
         stored = arrays[name].astype(np.float64)
-        waves = sinusoidal(len(stored), d_model, interleaved=False)
+        angles = np.arange(len(stored))[:, None]
+        angles = angles / 10000.0 ** (np.arange(0, d_model, 2) / d_model)
+        waves = np.concatenate([np.sin(angles), np.cos(angles)], axis=1)
         # 16 bits are wrong by up to 2^-9 near 1.
         if stored.shape != waves.shape or abs(stored - waves).max() > 4e-3:
             raise ValueError(
@@ -135,7 +124,7 @@ def _check_waves(arrays: Arrays, d_model: int, where: str) -> Arrays:
 
 
 def _flatten(arrays: Arrays) -> Arrays:
-    """Take the axis of one away that spreads the logits' bias over a batch."""
+    """Drop the batch axis, of size 1, from the logits' bias."""
     name = "final_logits_bias"
     if name in arrays and arrays[name].ndim == 2 and len(arrays[name]) == 1:
         return arrays | {name: arrays[name][0]}

@@ -1,17 +1,17 @@
 """ViT's checkpoints: `ViTForImageClassification` becomes `ViT`.
 
 Files name the parts of a layer as BERT's do; a newer naming, that of the library's own
-modules, is understood too. A pooler may be left over in a file; the class is read off
-[CLS] itself.
+modules, is understood too. A pooler that is left over in a file is not used: the class
+is read off [CLS] itself.
 """
 
 from typing import Any
 
 from course_lib.config import ViTConfig
+from course_lib.hub.conversion import Arrays, Conversion
 from course_lib.hub.fields import Fields
-from course_lib.hub.plan import Arrays, Plan
 
-ARCHITECTURES = ("ViTForImageClassification",)
+ARCHITECTURES: tuple[str, ...] = ("ViTForImageClassification",)
 
 _LAYER, _NEW = "encoder.layer.#.", "layers.#."
 _TABLE = {
@@ -39,20 +39,8 @@ _TABLE = {
 }
 
 
-def plan(fields: Fields, architecture: str, names: set[str]) -> Plan:
-    """Translate ViT's configuration.
-
-    Args:
-        fields: Its config.json.
-        architecture: Which of `ARCHITECTURES`.
-        names: What the checkpoint holds.
-
-    Returns:
-        How it becomes ours.
-
-    Raises:
-        ValueError: Our model cannot do what a field asks for.
-    """
+def conversion(fields: Fields, architecture: str, names: set[str]) -> Conversion:
+    """Translate ViT's configuration; see `Family`."""
     fields.must("qkv_bias", True, default=True)
     config = ViTConfig(
         image_size=_pair(fields.take("image_size", 224)),
@@ -77,7 +65,7 @@ def plan(fields: Fields, architecture: str, names: set[str]) -> Plan:
             "tie_word_embeddings",
         )
     )
-    return Plan(
+    return Conversion(
         model="ViT",
         config=config,
         prefix="vit.",
@@ -103,7 +91,7 @@ def _square(fields: Fields, size: Any) -> Any:
 
 
 def _flatten(arrays: Arrays) -> Arrays:
-    """Take the axes of one away that spread [CLS] and the positions over a batch."""
+    """Drop the batch axes, of size 1, from [CLS] and the positions."""
     axes = {"embeddings.cls_token": (0, 1), "embeddings.position_embeddings": (0,)}
     found = {}
     for name, array in arrays.items():

@@ -1,17 +1,19 @@
-"""What a family of checkpoints says about itself, and how its names become ours."""
+"""How a family's checkpoints become models of ours: a table of names, renaming."""
 
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+
+from course_lib.hub.fields import Fields
 
 Arrays = dict[str, np.ndarray]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class Conversion:
     """How a checkpoint becomes a model of ours.
 
     Attributes:
@@ -35,16 +37,32 @@ class Plan:
     prepare: Callable[[Arrays], Arrays] = lambda arrays: arrays
 
 
+class Family(Protocol):
+    """What a family's module offers: `ARCHITECTURES`, and `conversion`."""
+
+    ARCHITECTURES: tuple[str, ...]
+
+    def conversion(
+        self, fields: Fields, architecture: str, names: set[str]
+    ) -> Conversion:
+        """Translate the family's configuration.
+
+        Args:
+            fields: Its config.json.
+            architecture: Which of `ARCHITECTURES`.
+            names: The arrays that the checkpoint holds.
+
+        Returns:
+            How it becomes ours.
+
+        Raises:
+            ValueError: Our model cannot do what a field asks for.
+        """
+        ...
+
+
 def within(table: Mapping[str, str], part: str) -> dict[str, str]:
-    """The same table for a model that stands inside another one.
-
-    Args:
-        table: Their names to ours.
-        part: What the inner model is called in ours.
-
-    Returns:
-        Their names to ours, seen from outside.
-    """
+    """The same table for a model that is the part `part` of another one."""
     return {theirs: f"{part}.{ours}" for theirs, ours in table.items()}
 
 
@@ -53,12 +71,12 @@ def generic(name: str) -> str:
     return re.sub(r"(?<=\.)\d+(?=\.)", "#", name, count=1)
 
 
-def rename(arrays: Arrays, plan: Plan) -> Arrays:
-    """Call every array of a checkpoint what our model calls it.
+def rename(arrays: Arrays, conversion: Conversion) -> Arrays:
+    """Give every array of a checkpoint its name in our model.
 
     Args:
         arrays: By their names.
-        plan: The table.
+        conversion: The table.
 
     Returns:
         By our names. What the table does not know keeps its name, in quotes, so that
@@ -67,21 +85,19 @@ def rename(arrays: Arrays, plan: Plan) -> Arrays:
     Raises:
         ValueError: Arrays that our model holds as one differ.
     """
-    found: Arrays = {}
-    source: dict[str, str] = {}
-    for name, array in plan.prepare(arrays).items():
-        inner = name.removeprefix(plan.prefix)
-        number = re.search(r"\.(\d+)\.", inner)
+    table, found, source = conversion.table, {}, {}
+    for name, array in conversion.prepare(arrays).items():
+        inner = name.removeprefix(conversion.prefix)
         part, _, leaf = generic(inner).rpartition(".")
-        if not plan.unused.isdisjoint((generic(inner), part)):
+        if not conversion.unused.isdisjoint((generic(inner), part)):
             continue
-        ours = plan.table.get(generic(inner))
-        if ours is None and part in plan.table:
-            ours = f"{plan.table[part]}.{leaf}"
+        ours = table.get(generic(inner))
+        if ours is None and part in table:
+            ours = f"{table[part]}.{leaf}"
         if ours is None:
             found[repr(name)] = array  # in quotes it can be no name of ours
             continue
-        if number:
+        if number := re.search(r"\.(\d+)\.", inner):
             ours = ours.replace("#", number[1])
         if ours in found and not np.array_equal(found[ours], array):
             raise ValueError(
