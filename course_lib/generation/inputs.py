@@ -1,4 +1,4 @@
-"""What a generation starts from and what it leaves: plain lists, for both wings.
+"""What generation starts from and what it returns: plain lists, for both wings.
 
 Prompts of different lengths go side by side without padding in between. All rows are
 written from the shortest prompt's end on; where a longer prompt still has a token, that
@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from course_lib.arrays import to_numpy
 from course_lib.checks import check_sampling, check_size
+from course_lib.config import GPTConfig
 
 
 @dataclass(frozen=True)
@@ -43,47 +45,29 @@ class GenerationInputs:
 
 def generation_inputs(
     prompts: Iterable[Any],
-    config: Any,
+    config: GPTConfig,
     *,
     max_new_tokens: int,
-    temperature: float,
-    top_k: int | None,
-    top_p: float | None,
-    seed: int,
+    temperature: float = 0.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    seed: int = 0,
 ) -> GenerationInputs:
-    """Check what is asked for, and lay it out.
-
-    Args:
-        prompts: Token ids, one sequence a text.
-        config: The model's `GPTConfig`.
-        max_new_tokens: N.
-        temperature: At least 0; 0 is greedy.
-        top_k: None keeps all.
-        top_p: None keeps all.
-        seed: Where the draws start.
-
-    Returns:
-        The layout.
+    """Check the arguments of `generate`, which are described there, and lay them out.
 
     Raises:
-        ValueError: A prompt is empty or holds an id that is not in the vocabulary, the
-            text would be longer than the model's positions, or a setting is out of
-            range.
+        ValueError: A prompt is no sequence of the vocabulary's ids, the text would be
+            longer than the model's positions, or a setting is out of range.
     """
     check_size("max_new_tokens", max_new_tokens)
     check_sampling(temperature, top_k, top_p)
-    rows = [np.asarray(prompt).reshape(-1).tolist() for prompt in prompts]
+    prompts = [prompts] if isinstance(prompts, str) else prompts
+    rows = [_token_ids(prompt, config.vocab_size) for prompt in prompts]
     if not rows or not all(rows):
         raise ValueError(
             "each prompt must hold at least one token: got lengths "
             f"{[len(row) for row in rows]}. Begin with the start token that the model "
             "was trained with."
-        )
-    wrong = [t for row in rows for t in row if not 0 <= t < config.vocab_size]
-    if wrong or any(t != int(t) for row in rows for t in row):
-        raise ValueError(
-            f"token ids must be whole numbers from 0 to {config.vocab_size - 1}: got "
-            f"{(wrong or rows)[0]}."
         )
     longest = max(map(len, rows))
     if (
@@ -107,38 +91,76 @@ def generation_inputs(
     )
 
 
+def _token_ids(prompt: Any, vocab_size: int) -> list[int]:
+    try:
+        ids = to_numpy(prompt)
+    except ValueError:  # rows of different lengths
+        ids = np.zeros((0, 0))
+    if ids.dtype.kind in "US":
+        raise ValueError(
+            f"a prompt must be a sequence of token ids: got the text {prompt!r:.60}. "
+            "Turn it into ids with tokenizer.encode(text)."
+        )
+    if ids.ndim != 1 or ids.dtype.kind not in "iuf":
+        raise ValueError(
+            f"a prompt must be a sequence of token ids: got {prompt!r:.60}. Several "
+            "prompts are a list of such sequences, and so is a single one: "
+            "[[1, 2, 3]]."
+        )
+    _check_range("a prompt", ids, vocab_size)
+    return [int(token) for token in ids]
+
+
+def _check_range(where: str, ids: np.ndarray, vocab_size: int) -> None:
+    allowed = (ids >= 0) & (ids < vocab_size) & (ids % 1 == 0)
+    if not allowed.all():
+        raise ValueError(
+            f"token ids must be whole numbers from 0 to {vocab_size - 1}: got "
+            f"{ids[~allowed][0]} in {where}. Use the tokenizer that the model was "
+            "trained with."
+        )
+
+
 def new_tokens(
     inputs: GenerationInputs, ids: np.ndarray, stop_token: int | None
 ) -> list[list[int]]:
-    """Cut what was written into texts.
-
-    Args:
-        inputs: What was asked for.
-        ids: Prompts and what follows them, `B T`.
-        stop_token: Ends a text; None means that only the length does.
-
-    Returns:
-        The new tokens of each text, up to its stop token, which is left out.
-    """
-    texts = []
-    for row, length in zip(ids, inputs.lengths, strict=True):
-        text = row[length : length + inputs.uniforms.shape[1]].tolist()
-        texts.append(cut(text, stop_token))
-    return texts
+    """Take the new tokens out of `ids`, `B T`: each row up to its stop token."""
+    n = inputs.uniforms.shape[1]
+    return [
+        cut(row[length : length + n].tolist(), stop_token)
+        for row, length in zip(ids, inputs.lengths, strict=True)
+    ]
 
 
 def cut(text: list[int], stop_token: int | None) -> list[int]:
-    """What stands before the stop token; everything, if it did not come."""
+    """Everything before the stop token; the whole text if it did not come."""
     return text[: text.index(stop_token)] if stop_token in text else text
 
 
-def check_translation(start_token: int, stop_token: int, max_new_tokens: int) -> None:
-    """Refuse what no target can be written with.
+def check_translation(
+    source: Any,
+    vocab_sizes: tuple[int, int],
+    start_token: int,
+    stop_token: int,
+    max_new_tokens: int,
+) -> None:
+    """Refuse arguments that no target can be written with.
+
+    Args:
+        source: Token ids; their shape and kind are the model's to check.
+        vocab_sizes: Of the source and of the target.
+        start_token: The target's first input.
+        stop_token: Any id; one outside the vocabulary never comes.
+        max_new_tokens: Longest target.
 
     Raises:
-        ValueError: A token id is negative, or the longest target has no tokens.
+        ValueError: A token is not in its vocabulary, or the longest target has none.
     """
     check_size("max_new_tokens", max_new_tokens)
     for name, token in (("start_token", start_token), ("stop_token", stop_token)):
         if token < 0:
             raise ValueError(f"{name} must be a token id, at least 0: got {token}.")
+    _check_range("start_token", np.array([start_token]), vocab_sizes[1])
+    ids = to_numpy(source)
+    if ids.dtype.kind in "iu":
+        _check_range("source", ids, vocab_sizes[0])

@@ -183,7 +183,19 @@ BAD = {
     "an empty prompt": ({"prompts": [[1], []]}, "at least one token"),
     "no prompt": ({"prompts": []}, "at least one token"),
     "a token that does not exist": ({"prompts": [[1, V]]}, "from 0 to 12: got 13"),
-    "half a token": ({"prompts": [[1.5]]}, "whole numbers"),
+    "a token below 0": ({"prompts": [[1, -2]]}, "from 0 to 12: got -2"),
+    "half a token": ({"prompts": [[3, 1.5]]}, r"whole numbers .* got 1\.5"),
+    "no number": ({"prompts": [[1, float("nan")]]}, "whole numbers .* got nan"),
+    "texts": ({"prompts": ["ab", "c"]}, r"the text 'ab'\. .* tokenizer\.encode"),
+    "one text": ({"prompts": "ab"}, r"the text 'ab'\. .* tokenizer\.encode"),
+    "letters": ({"prompts": [["a", "b"]]}, r"the text \['a', 'b'\]"),
+    "a prompt without its list": (
+        {"prompts": [1, 2, 3]},
+        r"a sequence of token ids: got 1\. .* so is a single one: \[\[1, 2, 3\]\]",
+    ),
+    "a list too many": ({"prompts": [[[1, 2]]]}, r"got \[\[1, 2\]\]\. Several"),
+    "rows of different lengths": ({"prompts": [[[1, 2], [3]]]}, r"got \[\[1, 2\], "),
+    "nothing in a place": ({"prompts": [[None, 1]]}, r"got \[None, 1\]"),
     "more than the positions": (
         {"max_new_tokens": 60},
         "fit into max_len=61: got 5 and 60",
@@ -202,3 +214,30 @@ def test_what_cannot_be_written_is_refused(wing, models, case):
     prompts = options.pop("prompts")
     with pytest.raises(ValueError, match=message):
         wing.lib.generate(models(wing), prompts, **options)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "message"),
+    [
+        ("ab", "the text 'ab'"),
+        (5, "got 5"),
+        ([[1, 2]], r"got \[\[1, 2\]\]"),
+        ([V], "from 0 to 12: got 13 in a prompt"),
+        ([], "at least one token"),
+    ],
+)
+def test_beams_begin_with_one_prompt(wing, models, prompt, message):
+    with pytest.raises(ValueError, match=message):
+        wing.lib.beam_search(models(wing), prompt, n_beams=2, max_new_tokens=3)
+
+
+def test_a_prompt_may_be_any_sequence_of_whole_numbers(wing, models):
+    row = [1, 2, 3]
+    kinds = [row, tuple(row), np.array(row), np.array(row, "int32"), wing.array(row)]
+    texts = wing.lib.generate(models(wing), kinds[:1], max_new_tokens=3, seed=7)
+    for kind in kinds:
+        assert wing.lib.generate(models(wing), [kind], max_new_tokens=3, seed=7) == (
+            texts
+        )
+    rows = wing.array(np.array([row, row]))
+    assert wing.lib.generate(models(wing), rows, max_new_tokens=3, seed=7)[:1] == texts

@@ -107,3 +107,31 @@ def test_settings_that_draw_nothing_are_refused(wing, request, call, message):
         pytest.skip("the shape hook speaks first")
     with pytest.raises(ValueError, match=message):
         call(wing.lib, wing.array([0.0, 1.0], "float32"))
+
+
+@pytest.mark.parametrize(
+    ("dtypes", "message"),
+    [
+        (
+            ("float64", "float32"),
+            "must share one dtype: got logits .*float",
+        ),
+        (
+            ("float32", "float64"),
+            "must share one dtype: got logits .*float",
+        ),
+        (("int32", "float32"), "logits must hold floating-point numbers"),
+        (("float32", "int32"), "uniform must hold floating-point numbers"),
+    ],
+)
+def test_scores_and_numbers_to_draw_with_are_of_one_kind(
+    wing, request, dtypes, message
+):
+    if request.config.getoption("jaxtyping_packages"):
+        pytest.skip("the shape hook speaks first")
+    logits, uniform = (
+        wing.array(np.zeros(shape), dtype)
+        for shape, dtype in zip(((2, 3), (2,)), dtypes, strict=True)
+    )
+    with pytest.raises(ValueError, match=message):
+        wing.lib.sample(logits, uniform)

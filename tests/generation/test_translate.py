@@ -158,3 +158,19 @@ def test_a_size_or_token_that_makes_no_sense_is_refused(wing, rng, models):
             stop_token=-1,
             max_new_tokens=3,
         )
+
+
+@KINDS
+@pytest.mark.parametrize("search", ["translate", "beam_translate"])
+def test_a_token_outside_its_vocabulary_is_refused(wing, models, kind, search):
+    model, beams = models(wing, kind), {"n_beams": 2} if "beam" in search else {}
+    for bad in (V, -1):
+        settings = {"start_token": START, "stop_token": STOP, "max_new_tokens": 3}
+        with pytest.raises(ValueError, match=f"0 to {V - 1}: got {bad} in source"):
+            getattr(wing.lib, search)(
+                model, wing.array(np.array([[3, bad]])), **settings, **beams
+            )
+    with pytest.raises(ValueError, match=f"0 to {V - 1}: got {V} in start_token"):
+        getattr(wing.lib, search)(
+            model, wing.array(np.array([[3]])), **settings | {"start_token": V}, **beams
+        )

@@ -1,8 +1,8 @@
-"""Writing text with a GPT, token after token (Flax NNX).
+"""Autoregressive generation: a GPT writes token after token (Flax NNX).
 
-The model gives a distribution of the next token; one is chosen (sampling.py), put
-behind the others, and the model is asked again. With a cache (cache.py) it reads each
-token once.
+The model gives a distribution of the next token; one is chosen (sampling.py) and put
+behind the others, and the model reads on. With a cache (cache.py) it reads each token
+once.
 
 The whole generation is one compiled program, a loop that stays on the device. It is
 compiled for sizes rounded up to a power of two, and for any sampler setting: another
@@ -40,21 +40,22 @@ def generate(
     seed: int = 0,
     use_cache: bool = True,
 ) -> list[list[int]]:
-    """Go on from each prompt.
+    """Autoregressive generation: continue each prompt, one token after another.
 
     The draws are fixed by the seed beforehand, one for each row and place, so that both
     wings write the same text and no text depends on what else is in the batch.
 
     Args:
-        model: What gives the probabilities; it is used as in evaluation.
-        prompts: Token ids, one sequence a text; lengths may differ.
+        model: Used in evaluation mode; each part's own mode is restored.
+        prompts: One sequence of token ids a text; lengths may differ.
         max_new_tokens: Longest continuation.
         temperature: 1 draws with the model's own probabilities, less makes likely
-            tokens likelier, 0 takes the likeliest.
+            tokens likelier, 0 takes the likeliest (greedy decoding).
         top_k: Draw from the k likeliest tokens only.
-        top_p: Then draw from the smallest set of them with mass p only.
+        top_p: Then draw from the smallest set of them with mass p only (nucleus
+            sampling).
         stop_token: Ends a text; None means that only the length does.
-        seed: Where the draws start.
+        seed: Of the draws.
         use_cache: False reads the whole text again for each token; the text is the
             same.
 
@@ -62,7 +63,8 @@ def generate(
         The new tokens of each text, without the stop token.
 
     Raises:
-        ValueError: A prompt is empty or too long, or a setting is out of range.
+        ValueError: A prompt is not a sequence of the vocabulary's ids, or too long; a
+            setting is out of range.
     """
     asked = generation_inputs(
         prompts,
@@ -112,7 +114,7 @@ def _write(
     model = nnx.merge(graph, state)
     start, end = lengths.min(), lengths.max() + max_new_tokens
     # Prompts are read at their rounded size. What lies behind the shortest one's end is
-    # the future: nobody has seen it, and the loop writes over it.
+    # the future: no position has attended to it, and the loop writes over it.
     cache = _cache(model, ids)
     logits = model(ids[:, :n_prompt], cache=cache)
     cache.rewind(start)
@@ -175,7 +177,7 @@ def _round_up(size: int) -> int:
 
 
 def _most(model: GPT) -> int:
-    """Positions that the model can tell apart; any number without a table of them."""
+    """The most positions the model has; without a table of them, any number."""
     bounded = model.config.position in ("learned", "sinusoidal")
     return model.config.max_len if bounded else 1 << 30
 
@@ -204,12 +206,12 @@ def beam_search(
     stop_token: int | None = None,
     length_penalty: float = 0.0,
 ) -> list[Hypothesis]:
-    """Search for the likeliest continuation of a prompt.
+    """Beam search for the likeliest continuation of a prompt.
 
     Args:
-        model: What gives the probabilities; it is used as in evaluation.
+        model: As in `generate`.
         prompt: Token ids.
-        n_beams: Beginnings kept; one is greedy search.
+        n_beams: Beginnings kept; one is greedy decoding.
         max_new_tokens: Longest continuation.
         stop_token: Ends a text; None means that only the length does.
         length_penalty: At least 0; larger favors longer texts; see
@@ -217,19 +219,8 @@ def beam_search(
 
     Returns:
         At most `n_beams` continuations, the best first, each with its log-probability.
-
-    Raises:
-        ValueError: The prompt is empty or too long, or a setting is out of range.
     """
-    asked = generation_inputs(
-        [prompt],
-        model.config,
-        max_new_tokens=max_new_tokens,
-        temperature=0.0,
-        top_k=None,
-        top_p=None,
-        seed=0,
-    )
+    asked = generation_inputs([prompt], model.config, max_new_tokens=max_new_tokens)
     with evaluating(model):
         graph, state = nnx.split(model)
 

@@ -1,13 +1,13 @@
-"""Writing the target of a translation, token after token (Flax NNX).
+"""Translation: the target is written autoregressively, token after token (Flax NNX).
 
 The source is read once. The target starts as the start token alone; the likeliest next
 token is put behind it until the stop token comes. What has been computed for the source
-and for the tokens before is kept, so each token is read once too. Training is
-different: there the true target is given, and all its positions are predicted at once.
+and for the tokens before is cached, so each token is read once too. Training is
+different (teacher forcing): there the true target is given, and all its positions are
+predicted at once.
 """
 
 from functools import partial
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -32,10 +32,10 @@ def translate(
     max_new_tokens: int,
     source_mask: Bool[Array, "..."] | None = None,
 ) -> list[list[int]]:
-    """Write the likeliest next token, again and again.
+    """Greedy decoding: write the likeliest next token, again and again.
 
     Args:
-        model: A `Seq2Seq` or `RecurrentSeq2Seq`; it is used as in evaluation.
+        model: Used in evaluation mode; each part's own mode is restored.
         source: Token ids.
         start_token: What the target began with in training.
         stop_token: What it ended with.
@@ -47,9 +47,9 @@ def translate(
         One target for each source, without start and stop token.
 
     Raises:
-        ValueError: As the model, or a size is not positive.
+        ValueError: A token is not in its vocabulary, or a size is not positive.
     """
-    check_translation(start_token, stop_token, max_new_tokens)
+    _check(model, source, start_token, stop_token, max_new_tokens)
     with evaluating(model):
         graph, state = nnx.split(model)
     ids = _write(
@@ -114,12 +114,12 @@ def beam_translate(
     max_new_tokens: int,
     length_penalty: float = 0.0,
 ) -> list[Hypothesis]:
-    """Search for the likeliest target of one source.
+    """Beam search for the likeliest target of one source.
 
     Args:
-        model: A `Seq2Seq` or `RecurrentSeq2Seq`; it is used as in evaluation.
+        model: As in `translate`.
         source: Token ids of one source.
-        n_beams: Beginnings kept; one is greedy search.
+        n_beams: Beginnings kept; one is greedy decoding.
         start_token: What the target began with in training.
         stop_token: What it ended with.
         max_new_tokens: Longest target.
@@ -128,16 +128,13 @@ def beam_translate(
 
     Returns:
         At most `n_beams` targets, the best first, each with its log-probability.
-
-    Raises:
-        ValueError: As the model, or a setting is out of range.
     """
-    check_translation(start_token, stop_token, max_new_tokens)
+    _check(model, source, start_token, stop_token, max_new_tokens)
     with evaluating(model):
         graph, state = nnx.split(model)
     memory = _encode(graph, state, source)
 
-    def next_log_probs(rows: np.ndarray) -> Any:
+    def next_log_probs(rows: np.ndarray) -> np.ndarray:
         # Filled up to one size, so that one program serves every step.
         ids = np.zeros((n_beams, max_new_tokens + 1), np.int32)
         ids[: len(rows), : rows.shape[1]] = rows
@@ -154,3 +151,18 @@ def beam_translate(
         stop_token=stop_token,
         length_penalty=length_penalty,
     )
+
+
+def _check(
+    model: Seq2Seq | RecurrentSeq2Seq,
+    source: Array,
+    start_token: int,
+    stop_token: int,
+    max_new_tokens: int,
+) -> None:
+    if isinstance(model, RecurrentSeq2Seq):
+        tables = model.source_embedding, model.target_embedding
+        sizes = tables[0].num_embeddings, tables[1].num_embeddings
+    else:
+        sizes = model.config.vocab_size, model.config.vocab_target
+    check_translation(source, sizes, start_token, stop_token, max_new_tokens)

@@ -1,8 +1,8 @@
-"""Writing text with a GPT, token after token (PyTorch).
+"""Autoregressive generation: a GPT writes token after token (PyTorch).
 
-The model gives a distribution of the next token; one is chosen (sampling.py), put
-behind the others, and the model is asked again. With a cache (cache.py) it reads each
-token once.
+The model gives a distribution of the next token; one is chosen (sampling.py) and put
+behind the others, and the model reads on. With a cache (cache.py) it reads each token
+once.
 """
 
 from collections.abc import Iterable
@@ -33,21 +33,22 @@ def generate(
     seed: int = 0,
     use_cache: bool = True,
 ) -> list[list[int]]:
-    """Go on from each prompt.
+    """Autoregressive generation: continue each prompt, one token after another.
 
     The draws are fixed by the seed beforehand, one for each row and place, so that both
     wings write the same text and no text depends on what else is in the batch.
 
     Args:
-        model: What gives the probabilities; it is used as in evaluation.
-        prompts: Token ids, one sequence a text; lengths may differ.
+        model: Used in evaluation mode; each part's own mode is restored.
+        prompts: One sequence of token ids a text; lengths may differ.
         max_new_tokens: Longest continuation.
         temperature: 1 draws with the model's own probabilities, less makes likely
-            tokens likelier, 0 takes the likeliest.
+            tokens likelier, 0 takes the likeliest (greedy decoding).
         top_k: Draw from the k likeliest tokens only.
-        top_p: Then draw from the smallest set of them with mass p only.
+        top_p: Then draw from the smallest set of them with mass p only (nucleus
+            sampling).
         stop_token: Ends a text; None means that only the length does.
-        seed: Where the draws start.
+        seed: Of the draws.
         use_cache: False reads the whole text again for each token; the text is the
             same.
 
@@ -55,7 +56,8 @@ def generate(
         The new tokens of each text, without the stop token.
 
     Raises:
-        ValueError: A prompt is empty or too long, or a setting is out of range.
+        ValueError: A prompt is not a sequence of the vocabulary's ids, or too long; a
+            setting is out of range.
     """
     asked = generation_inputs(
         prompts,
@@ -124,12 +126,12 @@ def beam_search(
     stop_token: int | None = None,
     length_penalty: float = 0.0,
 ) -> list[Hypothesis]:
-    """Search for the likeliest continuation of a prompt.
+    """Beam search for the likeliest continuation of a prompt.
 
     Args:
-        model: What gives the probabilities; it is used as in evaluation.
+        model: As in `generate`.
         prompt: Token ids.
-        n_beams: Beginnings kept; one is greedy search.
+        n_beams: Beginnings kept; one is greedy decoding.
         max_new_tokens: Longest continuation.
         stop_token: Ends a text; None means that only the length does.
         length_penalty: At least 0; larger favors longer texts; see
@@ -137,19 +139,8 @@ def beam_search(
 
     Returns:
         At most `n_beams` continuations, the best first, each with its log-probability.
-
-    Raises:
-        ValueError: The prompt is empty or too long, or a setting is out of range.
     """
-    asked = generation_inputs(
-        [prompt],
-        model.config,
-        max_new_tokens=max_new_tokens,
-        temperature=0.0,
-        top_k=None,
-        top_p=None,
-        seed=0,
-    )
+    asked = generation_inputs([prompt], model.config, max_new_tokens=max_new_tokens)
     device = next(model.parameters()).device
 
     def next_log_probs(rows: np.ndarray) -> np.ndarray:

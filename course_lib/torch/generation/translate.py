@@ -1,9 +1,10 @@
-"""Writing the target of a translation, token after token (PyTorch).
+"""Translation: the target is written autoregressively, token after token (PyTorch).
 
 The source is read once. The target starts as the start token alone; the likeliest next
 token is put behind it until the stop token comes. What has been computed for the source
-and for the tokens before is kept, so each token is read once too. Training is
-different: there the true target is given, and all its positions are predicted at once.
+and for the tokens before is cached, so each token is read once too. Training is
+different (teacher forcing): there the true target is given, and all its positions are
+predicted at once.
 """
 
 from typing import Any
@@ -29,10 +30,10 @@ def translate(
     max_new_tokens: int,
     source_mask: Bool[Tensor, "..."] | None = None,
 ) -> list[list[int]]:
-    """Write the likeliest next token, again and again.
+    """Greedy decoding: write the likeliest next token, again and again.
 
     Args:
-        model: A `Seq2Seq` or `RecurrentSeq2Seq`; it is used as in evaluation.
+        model: Used in evaluation mode; each part's own mode is restored.
         source: Token ids.
         start_token: What the target began with in training.
         stop_token: What it ended with.
@@ -44,12 +45,12 @@ def translate(
         One target for each source, without start and stop token.
 
     Raises:
-        ValueError: As the model, or a size is not positive.
+        ValueError: A token is not in its vocabulary, or a size is not positive.
     """
-    check_translation(start_token, stop_token, max_new_tokens)
+    _check(model, source, start_token, stop_token, max_new_tokens)
     with evaluating(model), torch.inference_mode():
         memory = model.encode(source, source_mask=source_mask)
-        cache: Any = model.begin(memory, max_new_tokens)
+        cache: Any = model.begin(memory, max_new_tokens)  # each model has its own
         token = torch.full_like(source[:, :1], start_token)
         written, done = [], torch.zeros_like(token, dtype=torch.bool)
         for _ in range(max_new_tokens):
@@ -72,12 +73,12 @@ def beam_translate(
     max_new_tokens: int,
     length_penalty: float = 0.0,
 ) -> list[Hypothesis]:
-    """Search for the likeliest target of one source.
+    """Beam search for the likeliest target of one source.
 
     Args:
-        model: A `Seq2Seq` or `RecurrentSeq2Seq`; it is used as in evaluation.
+        model: As in `translate`.
         source: Token ids of one source.
-        n_beams: Beginnings kept; one is greedy search.
+        n_beams: Beginnings kept; one is greedy decoding.
         start_token: What the target began with in training.
         stop_token: What it ended with.
         max_new_tokens: Longest target.
@@ -86,15 +87,12 @@ def beam_translate(
 
     Returns:
         At most `n_beams` targets, the best first, each with its log-probability.
-
-    Raises:
-        ValueError: As the model, or a setting is out of range.
     """
-    check_translation(start_token, stop_token, max_new_tokens)
+    _check(model, source, start_token, stop_token, max_new_tokens)
     with evaluating(model), torch.inference_mode():
         memory = model.encode(source)
 
-        def next_log_probs(rows: np.ndarray) -> Any:
+        def next_log_probs(rows: np.ndarray) -> np.ndarray:
             ids = torch.from_numpy(rows).to(source.device)
             logits = model.decode(ids, memory.expand(len(rows), -1, -1))[:, -1]
             return logits.log_softmax(dim=-1).double().cpu().numpy()
@@ -107,3 +105,18 @@ def beam_translate(
             stop_token=stop_token,
             length_penalty=length_penalty,
         )
+
+
+def _check(
+    model: Seq2Seq | RecurrentSeq2Seq,
+    source: Tensor,
+    start_token: int,
+    stop_token: int,
+    max_new_tokens: int,
+) -> None:
+    if isinstance(model, RecurrentSeq2Seq):
+        tables = model.source_embedding, model.target_embedding
+        sizes = tables[0].num_embeddings, tables[1].num_embeddings
+    else:
+        sizes = model.config.vocab_size, model.config.vocab_target
+    check_translation(source, sizes, start_token, stop_token, max_new_tokens)
