@@ -1,16 +1,13 @@
-"""What to say when a package is missing that only some parts of the course need."""
+"""Optional dependencies: the error for a package that is not installed."""
 
 
 def missing(what: str, package: str, extra: str) -> ImportError:
-    """The error that names the package and the extra that brings it.
+    """An error, to be raised, that names the package and the extra that brings it.
 
     Args:
-        what: Who needs it, at the start of a sentence, with its verb.
+        what: The beginning of the sentence, as "Checkpoints need".
         package: The package that could not be imported.
         extra: The extra of pyproject.toml that lists it.
-
-    Returns:
-        An error to be raised from the one that was met.
     """
     return ImportError(
         f"{what} {package}, which this environment does not have. Install the package "
