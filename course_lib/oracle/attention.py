@@ -34,19 +34,10 @@ def attention(
     mask: np.ndarray | None = None,
     bias: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Scaled dot-product attention.
+    """Scaled dot-product attention: output `*B T Dv` and weights `*B T S`.
 
-    Vaswani et al. 2017, eq. 1, arXiv:1706.03762.
-
-    Args:
-        q: Queries, `*B T Dh`.
-        k: Keys, `*B S Dh`.
-        v: Values, `*B S Dv`.
-        mask: True where a query may attend, broadcasting to `*B T S`.
-        bias: Added to the scores, broadcasting to `*B T S`.
-
-    Returns:
-        Output `*B T Dv` and weights `*B T S`.
+    Vaswani et al. 2017, eq. 1, arXiv:1706.03762. Queries are `*B T Dh`, keys `*B S Dh`,
+    values `*B S Dv`; mask (True = may attend) and bias broadcast to `*B T S`.
     """
     q, k, v = floats(q, k, v)
     scores = np.empty((*q.shape[:-1], k.shape[-2]))
@@ -67,16 +58,9 @@ def additive_attention(
     w: np.ndarray,
     mask: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Additive attention; arguments as in `attention`, with a width A for Dh.
+    """Additive attention, of projected queries and keys of width A, with `w` of size A.
 
     Bahdanau et al. 2014, appendix A.1.2, arXiv:1409.0473.
-
-    Args:
-        q: Queries, projected.
-        k: Keys, projected.
-        v: Values.
-        w: Weights of the hidden layer in the score, `A`.
-        mask: True where a query may attend.
     """
     q, k, v, w = floats(q, k, v, w)
     scores = np.empty((*q.shape[:-1], k.shape[-2]))
@@ -96,7 +80,7 @@ def multihead(
     bias: np.ndarray | None = None,
     rotary_base: float | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Multi-head attention, one head after the other.
+    """Multi-head attention, one head after the other: `*B T D` and weights `*B H T S`.
 
     Vaswani et al. 2017, section 3.2.2; grouped as in Ainslie et al. 2023,
     arXiv:2305.13245.
@@ -110,9 +94,6 @@ def multihead(
         mask: True where a query may attend, `T S` or `*#B #H #T #S`.
         bias: Added to the scores, broadcasting to `*B H T S`.
         rotary_base: Base of rotary positions; None has none.
-
-    Returns:
-        Output `*B T D` and weights `*B H T S`.
     """
     context = x if context is None else context
     q = linear(x, weights, "q_proj")

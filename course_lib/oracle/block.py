@@ -11,13 +11,9 @@ _ERF = np.vectorize(math.erf)
 
 
 def activate(x: np.ndarray, name: str) -> np.ndarray:
-    """Activation function of a feed-forward network.
+    """Activation function: "relu", "gelu", "gelu_tanh" or "silu".
 
     GELU: Hendrycks and Gimpel 2016, section 2, arXiv:1606.08415.
-
-    Args:
-        x: Any numbers.
-        name: "relu", "gelu", "gelu_tanh" or "silu".
     """
     if name == "relu":
         return np.maximum(x, 0)
@@ -91,24 +87,11 @@ def block(
     memory: np.ndarray | None = None,
     memory_mask: np.ndarray | None = None,
 ) -> np.ndarray:
-    """One transformer block in evaluation mode.
+    """One transformer block in evaluation mode; `form` says where the norm stands.
 
-    Args:
-        x: The sequence, `*B T D`.
-        weights: The block's parameters by path.
-        n_heads: H.
-        n_kv_heads: Key and value heads; None means H.
-        form: "pre", "post" or "res_post": the norm's place.
-        activation: As in `feed_forward`.
-        eps: As in the norms.
-        mask: True where a position may attend.
-        bias: Added to the scores of self-attention.
-        rotary_base: As in `multihead`.
-        memory: Context of cross-attention, `*B S D`; None has none.
-        memory_mask: True where a position may attend to the memory.
-
-    Returns:
-        `*B T D`.
+    Options are those of `multihead` and `feed_forward`. Memory, `*B S D`, is the
+    context of cross-attention; None has none. The forms are "pre", "post" and
+    "res_post".
     """
 
     def sublayer(h, name, f):

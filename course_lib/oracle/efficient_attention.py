@@ -10,16 +10,9 @@ def linear_attention(
 ) -> np.ndarray:
     """Linear attention: weights phi(q) · phi(k) / their sum, phi(x) = elu(x) + 1.
 
-    Katharopoulos et al. 2020, eqs. 5 to 7, arXiv:2006.16236.
-
-    Args:
-        q: Queries, `*B T Dh`.
-        k: Keys, `*B S Dh`.
-        v: Values, `*B S Dv`.
-        causal: Use keys up to the query's own position only.
-
-    Returns:
-        Output, `*B T Dv`.
+    Katharopoulos et al. 2020, eqs. 5 to 7, arXiv:2006.16236. Queries are `*B T Dh`,
+    keys `*B S Dh`, values `*B S Dv`; causal, a query has the keys up to its own
+    position.
     """
 
     def phi(x):

@@ -12,18 +12,11 @@ def graph_attention(
     weights: Weights,
     negative_slope: float = 0.2,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Graph attention (GAT), head after head.
+    """Graph attention (GAT), head after head: features `N D` and weights `H N N`.
 
-    Veličković et al. 2018, section 2.1, arXiv:1710.10903.
-
-    Args:
-        x: Features of the nodes of one graph, `N Din`.
-        edges: True in row i, column j where i attends to j.
-        weights: `proj.weight`, `a_query`, `a_key`, `bias`.
-        negative_slope: Slope of the leaky ReLU.
-
-    Returns:
-        New features `N D` and weights `H N N`.
+    Veličković et al. 2018, section 2.1, arXiv:1710.10903. Nodes are `N Din`; edges, `N
+    N`, are True in row i, column j where i attends to j. The weights are called
+    `proj.weight`, `a_query`, `a_key`, `bias`.
     """
     n, (n_heads, d_head) = len(x), weights["a_query"].shape
     h = (x @ weights["proj.weight"].T).reshape(n, n_heads, d_head)

@@ -29,20 +29,11 @@ def nadaraya_watson(
     name: str = "gaussian",
     mask: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Nadaraya-Watson kernel regression.
+    """Nadaraya-Watson kernel regression: predictions `T Dv` and weights `T S`.
 
-    Nadaraya 1964, doi:10.1137/1109020.
-
-    Args:
-        queries: Points to predict at, `T F`.
-        keys: Points of the sample, `S F`.
-        values: Outcomes at the keys, `S Dv`.
-        bandwidth: One number, or one for each feature.
-        name: The kernel.
-        mask: True where a query may use a key, `T S`.
-
-    Returns:
-        Predictions `T Dv` and weights `T S`; both 0 where no key is in reach.
+    Nadaraya 1964, doi:10.1137/1109020. Queries are `T F`, keys `S F`, values `S Dv`;
+    the bandwidth is one number, or one for each feature; a mask is True where a query
+    may use a key. Where no key is in reach, prediction and weights are 0.
     """
     queries, keys, values = floats(queries, keys, values)
     weights = np.zeros((len(queries), len(keys)))

@@ -8,12 +8,9 @@ import numpy as np
 def mask(
     n_queries: int, n_keys: int, may_attend: Callable[[int, int], bool]
 ) -> np.ndarray:
-    """A mask by a rule for each pair; the last query stands at the last key.
+    """A mask by a rule for each pair, `T S`; the last query stands at the last key.
 
-    Args:
-        n_queries: T.
-        n_keys: S.
-        may_attend: The rule, of the query's and the key's position among the keys.
+    The rule takes the query's and the key's position among the keys.
     """
     first = n_keys - n_queries
     allowed = np.zeros((n_queries, n_keys), dtype=bool)

@@ -13,13 +13,8 @@ def sinusoidal(
 ) -> np.ndarray:
     """Sinusoidal position encoding, `T D`.
 
-    Vaswani et al. 2017, section 3.5, arXiv:1706.03762.
-
-    Args:
-        n_positions: T.
-        d_model: D.
-        base: The longest wave is `base` times as long as the shortest.
-        interleaved: Sine and cosine in turns; else all sines, then all cosines.
+    Vaswani et al. 2017, section 3.5, arXiv:1706.03762. Sine and cosine in turns
+    (interleaved), or all sines and then all cosines.
     """
     table = np.zeros((n_positions, d_model))
     for position in range(n_positions):
@@ -34,12 +29,8 @@ def sinusoidal(
 def rotary(x: np.ndarray, base: float = 10000.0, offset: int = 0) -> np.ndarray:
     """Rotary positions: turn each pair (i, i + Dh/2), as a complex number, by an angle.
 
-    Su et al. 2021, section 3.2, arXiv:2104.09864.
-
-    Args:
-        x: Queries or keys, `*B T Dh`.
-        base: The slowest pair turns about `base` times as slowly as the fastest.
-        offset: Where the first of the positions stands.
+    Su et al. 2021, section 3.2, arXiv:2104.09864. Queries or keys are `*B T Dh`; the
+    first stands at position `offset`.
     """
     (x,) = floats(x)
     turned, half = np.empty_like(x), x.shape[-1] // 2
@@ -76,12 +67,8 @@ def relative_bias(table: np.ndarray, n_queries: int, n_keys: int) -> np.ndarray:
     """Relative position bias: a table by the step from query to key, `H T S`.
 
     Shaw et al. 2018, section 3.2, arXiv:1803.02155; as a bias in Raffel et al. 2020,
-    section 2.1, arXiv:1910.10683.
-
-    Args:
-        table: One row for each step from -M to M, one column for each head.
-        n_queries: T.
-        n_keys: S.
+    section 2.1, arXiv:1910.10683. The table has a row for each step from -M to M and a
+    column for each head.
     """
     farthest = (len(table) - 1) // 2
     bias = np.zeros((table.shape[1], n_queries, n_keys))

@@ -8,14 +8,8 @@ from course_lib.oracle.weights import Weights, floats
 def rnn(x: np.ndarray, weights: Weights) -> np.ndarray:
     """Recurrent network: h_t = tanh(W x_t + U h_{t-1} + b) from h_0 = 0.
 
-    Elman 1990, doi:10.1207/s15516709cog1402_1.
-
-    Args:
-        x: The sequence, `T Din`.
-        weights: `x_proj.weight`, `x_proj.bias`, `h_proj.weight`.
-
-    Returns:
-        Hidden states, `T D`.
+    Elman 1990, doi:10.1207/s15516709cog1402_1. From `T Din` to hidden states `T D`; the
+    weights are called `x_proj.weight`, `x_proj.bias`, `h_proj.weight`.
     """
     h, states = np.zeros(weights["h_proj.weight"].shape[1]), []
     for x_t in floats(x)[0]:
@@ -26,16 +20,9 @@ def rnn(x: np.ndarray, weights: Weights) -> np.ndarray:
 
 
 def lstm(x: np.ndarray, weights: Weights) -> np.ndarray:
-    """Long short-term memory (LSTM).
+    """Long short-term memory (LSTM), the gates i, f, g, o one below the other.
 
-    Hochreiter and Schmidhuber 1997, doi:10.1162/neco.1997.9.8.1735.
-
-    Args:
-        x: The sequence, `T Din`.
-        weights: As for `rnn`, the gates i, f, g, o one below the other.
-
-    Returns:
-        Hidden states, `T D`.
+    Hochreiter and Schmidhuber 1997, doi:10.1162/neco.1997.9.8.1735. As `rnn` else.
     """
 
     def sigmoid(z):
@@ -55,15 +42,8 @@ def lstm(x: np.ndarray, weights: Weights) -> np.ndarray:
 def dilated_cnn(x: np.ndarray, weights: Weights, n_layers: int) -> np.ndarray:
     """Causal convolutions with dilations 1, 2, 4, ..., each with a skip connection.
 
-    van den Oord et al. 2016, arXiv:1609.03499.
-
-    Args:
-        x: The sequence, `T D`.
-        weights: `layers.0.weight` (out, in, taps), `layers.0.bias` and so on.
-        n_layers: Number of layers.
-
-    Returns:
-        One vector a step, `T D`.
+    van den Oord et al. 2016, arXiv:1609.03499. From `T D` to `T D`; the weights are
+    called `layers.0.weight` (out, in, taps), `layers.0.bias` and so on.
     """
     (x,) = floats(x)
     for layer in range(n_layers):

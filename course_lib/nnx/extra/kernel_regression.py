@@ -136,7 +136,7 @@ class LearnedMetric(nnx.Module):
 
     @property
     def bandwidth(self) -> Float[Array, "F"]:
-        """The learned bandwidths, in the features' own units."""
+        """The learned bandwidths."""
         return jnp.exp(self.log_bandwidth[...])
 
     def __call__(

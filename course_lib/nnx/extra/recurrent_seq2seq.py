@@ -25,13 +25,7 @@ from course_lib.nnx.linear import _normal, linear
 
 
 class RecurrentCache(nnx.Module):
-    """The decoder's state between two steps of autoregressive decoding.
-
-    Args:
-        h: The decoder's hidden state.
-        c: Its cell.
-        keys: The memory's keys; None without attention.
-    """
+    """State of autoregressive decoding: hidden state, cell, and the memory's keys."""
 
     def __init__(
         self,
@@ -130,12 +124,7 @@ class RecurrentSeq2Seq(nnx.Module):
     ) -> RecurrentCache:
         """Start autoregressive decoding: the cache that `decode` carries on.
 
-        Args:
-            memory: What `encode` returned.
-            max_len: Not used: a state's size is fixed. As in `Seq2Seq`.
-
-        Returns:
-            The decoder's first state, and the memory's keys.
+        `max_len` is not used, since a state's size is fixed; `Seq2Seq` needs it.
         """
         keys = None if self.attention is None else self.attention.k_proj(memory)
         h = jnp.tanh(self.start(_last_states(memory)))

@@ -134,7 +134,7 @@ class LearnedMetric(nn.Module):
 
     @property
     def bandwidth(self) -> Float[Tensor, "F"]:
-        """The learned bandwidths, in the features' own units."""
+        """The learned bandwidths."""
         return self.log_bandwidth.exp()
 
     def forward(
