@@ -37,6 +37,7 @@ from course_lib.nnx.extra.kernel_regression import (
 from course_lib.nnx.extra.recurrent import LSTM, RNN
 from course_lib.nnx.extra.recurrent_seq2seq import RecurrentCache, RecurrentSeq2Seq
 from course_lib.nnx.feed_forward import FeedForward, activate
+from course_lib.nnx.final_norm import final_norm
 from course_lib.nnx.forecaster import Forecaster
 from course_lib.nnx.fused_attention import fused_attention, repeat_heads, with_causal
 from course_lib.nnx.generation.cache import KVCache, LayerCache
@@ -129,6 +130,7 @@ __all__ = [
     "distribute",
     "document_mask",
     "evaluating",
+    "final_norm",
     "fit",
     "from_builtin",
     "fused_attention",

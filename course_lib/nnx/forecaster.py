@@ -22,13 +22,13 @@ from jaxtyping import Float
 from course_lib.checks import check_past, check_tensors
 from course_lib.config import ForecasterConfig
 from course_lib.nnx.block import Block
+from course_lib.nnx.final_norm import final_norm
 from course_lib.nnx.linear import linear
-from course_lib.nnx.norm import norm_layer
 from course_lib.nnx.position import added_positions
 
 
 class Forecaster(nnx.Module):
-    """Say what comes next in a series, all steps of a horizon at once.
+    """Time series forecaster: all steps of a horizon at once.
 
     Args:
         config: Sizes and forms.
@@ -44,12 +44,7 @@ class Forecaster(nnx.Module):
         self.blocks = nnx.data(
             [Block(**config.block, rngs=rngs) for _ in range(config.n_layers)]
         )
-        norm = None
-        if config.norm != "post":
-            norm = norm_layer(
-                d_model, kind=config.norm_kind, eps=config.norm_eps, rngs=rngs
-            )
-        self.norm = norm
+        self.norm = final_norm(config, rngs=rngs)
         read = d_model * (n_tokens if config.reading == "all" else 1)
         self.head = linear(read, config.horizon * config.n_series, rngs=rngs)
 
@@ -57,14 +52,10 @@ class Forecaster(nnx.Module):
         """Forecast every series at every step of the horizon.
 
         Args:
-            past: What was seen, oldest step first, each series on a scale that the
-                model was trained on.
+            past: The past, oldest step first, each series on the scale of training.
 
         Returns:
             The forecasts, on the same scale, next step first.
-
-        Raises:
-            ValueError: The window has another size than the model was built for.
         """
         check_tensors(jax.Array, past=past)
         config = self.config
@@ -75,6 +66,6 @@ class Forecaster(nnx.Module):
         x = self.dropout(x)
         for block in self.blocks:
             x = block(x)
-        x = x if self.norm is None else self.norm(x)
+        x = self.norm(x)
         x = x.reshape(len(x), -1) if config.reading == "all" else x.mean(axis=1)
         return self.head(x).reshape(len(x), config.horizon, config.n_series)

@@ -1,4 +1,4 @@
-"""How the matrices of a language model start (Flax NNX).
+"""Initialization of a language model's matrices (Flax NNX).
 
 Normal with standard deviation 0.02: Radford et al. 2018, section 4.1; Devlin et al.
 2019 in the code of BERT. Maps that write into the residual stream of GPT-2 start
@@ -13,24 +13,21 @@ from flax import nnx
 
 from course_lib.checks import check_positive, check_size
 
-# The last map of attention and of the feed-forward layer: what they say is added.
+# The last maps of attention and of the MLP write into the residual stream.
 RESIDUAL = {"o_proj", "down_proj"}
 
 
 def normal_start(
     model: nnx.Module, *, std: float = 0.02, n_residual: int = 1, rngs: nnx.Rngs
 ) -> None:
-    """Draw every matrix of a model anew, in place.
+    """Normal initialization: draw every matrix of a model anew, in place.
 
     Args:
-        model: Parameters with two axes or more are drawn, the others left as they are.
+        model: Parameters with two axes or more are drawn, the others stay as they are.
         std: Standard deviation.
         n_residual: How many maps write into the residual stream, two a block; theirs is
-            `std / sqrt(n_residual)`. 1 treats them as all others.
+            `std / sqrt(n_residual)`.
         rngs: Source of the random start.
-
-    Raises:
-        ValueError: A number is not positive.
     """
     check_positive("std", std)
     check_size("n_residual", n_residual)

@@ -1,4 +1,4 @@
-r"""ViT: an encoder whose tokens are patches of an image (Flax NNX).
+r"""ViT: vision transformer, an encoder whose tokens are patches of an image (Flax NNX).
 
     h_0 = [cls; W_p patch_1 + b; ...; W_p patch_P + b] + positions       (eq. 1)
     h_l = Block_l(h_(l-1)),   logits = W LN(h_L)[0] + c                  (eq. 2)
@@ -21,13 +21,13 @@ from jaxtyping import Float
 from course_lib.checks import check_images, check_tensors
 from course_lib.config import ViTConfig
 from course_lib.nnx.block import Block
+from course_lib.nnx.final_norm import final_norm
 from course_lib.nnx.linear import _normal, linear
-from course_lib.nnx.norm import norm_layer
 from course_lib.nnx.position import Learned, Learned2D
 
 
 class ViT(nnx.Module):
-    """Say what an image shows.
+    """Vision transformer (ViT): classify images.
 
     Args:
         config: Sizes and forms.
@@ -58,25 +58,17 @@ class ViT(nnx.Module):
         self.blocks = nnx.data(
             [Block(**config.block, rngs=rngs) for _ in range(config.n_layers)]
         )
-        norm = None
-        if config.norm != "post":
-            norm = norm_layer(
-                d_model, kind=config.norm_kind, eps=config.norm_eps, rngs=rngs
-            )
-        self.norm = norm
+        self.norm = final_norm(config, rngs=rngs)
         self.head = linear(d_model, config.n_classes, rngs=rngs)
 
     def __call__(self, images: Float[Array, "B C H W"]) -> Float[Array, "B V"]:
-        """Score every class.
+        """Logits of the classes.
 
         Args:
             images: Channels before height and width, in both wings.
 
         Returns:
             Logits: the softmax of a row is the distribution of the class.
-
-        Raises:
-            ValueError: The images have another size than the model was built for.
         """
         check_tensors(jax.Array, images=images)
         check_images(images.shape, self.config.n_channels, self.config.image_shape)
@@ -91,5 +83,4 @@ class ViT(nnx.Module):
         x = self.dropout(x)
         for block in self.blocks:
             x = block(x)
-        x = x[:, 0]  # [CLS] has read all patches; norms look at each token alone
-        return self.head(x if self.norm is None else self.norm(x))
+        return self.head(self.norm(x[:, 0]))  # [CLS] has attended to all patches

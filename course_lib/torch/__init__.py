@@ -37,6 +37,7 @@ from course_lib.torch.extra.kernel_regression import (
 from course_lib.torch.extra.recurrent import LSTM, RNN
 from course_lib.torch.extra.recurrent_seq2seq import RecurrentCache, RecurrentSeq2Seq
 from course_lib.torch.feed_forward import FeedForward, activate
+from course_lib.torch.final_norm import final_norm
 from course_lib.torch.forecaster import Forecaster
 from course_lib.torch.fused_attention import fused_attention, repeat_heads, with_causal
 from course_lib.torch.generation.cache import KVCache, LayerCache
@@ -129,6 +130,7 @@ __all__ = [
     "distribute",
     "document_mask",
     "evaluating",
+    "final_norm",
     "fit",
     "from_builtin",
     "fused_attention",

@@ -1,15 +1,14 @@
-r"""BERT: an encoder that reads in both directions (PyTorch).
+r"""BERT: a bidirectional encoder, pretrained by masked language modeling (PyTorch).
 
     h_0 = LN(W_E[ids] + W_P + W_S[types]),   h_l = Block_l(h_(l-1))      (eq. 1)
     pooled = tanh(W h_L[0] + b)                                          (eq. 2)
     logits = LN(g(W h_L + b)) W_E^T + c                                  (eq. 3)
 
 Devlin et al. 2019, section 3 and figure 2, arXiv:1810.04805. Eq. 2, the pooler, and eq.
-3, the head that guesses masked words through the tied token table, are in the authors'
-code.
+3, the masked language model's head with its tied token table, are in the authors' code.
 
-Departures: the forms of block.py and the positions of position.py may be others than
-BERT's. Where the feed-forward layer is gated (SwiGLU), the head bends with GELU.
+Departures: blocks and positions may take other forms than BERT's. Where the blocks'
+MLP is gated (SwiGLU), the head's activation is GELU.
 """
 
 import torch
@@ -21,6 +20,7 @@ from course_lib.checks import check_ids, check_pooler, check_size, check_token_t
 from course_lib.config import BERTConfig
 from course_lib.torch.block import Block
 from course_lib.torch.feed_forward import activate
+from course_lib.torch.final_norm import final_norm
 from course_lib.torch.init import normal_start
 from course_lib.torch.linear import linear
 from course_lib.torch.norm import norm_layer
@@ -28,31 +28,28 @@ from course_lib.torch.position import Rotary, added_positions, alibi_bias
 
 
 class BERT(nn.Module):
-    """Give each token a vector that knows the tokens on both of its sides.
+    """BERT: an encoder whose tokens attend to both sides.
 
     Args:
         config: Sizes and forms.
-        pooler: Whether to build the layer that sums a sequence up.
+        pooler: Whether to build the layer that summarizes a sequence (eq. 2).
     """
 
     def __init__(self, config: BERTConfig, *, pooler: bool = True):
         super().__init__()
         self.config = config
-        d_model, kind, eps = config.d_model, config.norm_kind, config.norm_eps
+        d_model, eps = config.d_model, config.norm_eps
         self.tokens = nn.Embedding(config.vocab_size, d_model)
         self.positions = added_positions(config.position, config.max_len, d_model)
         self.token_types = nn.Embedding(config.n_token_types, d_model)
-        self.embedding_norm = norm_layer(d_model, kind=kind, eps=eps)
+        self.embedding_norm = norm_layer(d_model, kind=config.norm_kind, eps=eps)
         self.dropout = nn.Dropout(config.dropout)
         rotary = Rotary(config.d_head) if config.position == "rotary" else None
         self.blocks = nn.ModuleList(
             Block(**config.block, rotary=rotary) for _ in range(config.n_layers)
         )
-        self.norm, self.pooler = None, None
-        if config.norm != "post":
-            self.norm = norm_layer(d_model, kind=kind, eps=eps)
-        if pooler:
-            self.pooler = linear(d_model, d_model)
+        self.norm = final_norm(config)
+        self.pooler = linear(d_model, d_model) if pooler else None
         normal_start(self)
 
     def forward(
@@ -62,20 +59,16 @@ class BERT(nn.Module):
         token_types: Int[Tensor, "B T"] | None = None,
         mask: Bool[Tensor, "..."] | None = None,
     ) -> Float[Tensor, "B T D"]:
-        """Read whole sequences.
+        """Contextual vectors of whole sequences.
 
         Args:
             ids: Token ids.
-            token_types: Which segment each token belongs to; None means all to the
-                first.
+            token_types: Each token's segment; None means the first.
             mask: True where a position may attend, such as
                 `padding_mask_from_ids(ids, pad_id)`.
 
         Returns:
             One vector a token.
-
-        Raises:
-            ValueError: `ids` is not a batch of whole numbers, or is too long.
         """
         check_ids("ids", ids)
         check_token_types(token_types, ids.shape)
@@ -90,25 +83,22 @@ class BERT(nn.Module):
         x = self.dropout(self.embedding_norm(x))
         for block in self.blocks:
             x = block(x, mask=mask, score_bias=bias)
-        return x if self.norm is None else self.norm(x)
+        return self.norm(x)
 
     def pool(self, hidden: Float[Tensor, "B T D"]) -> Float[Tensor, "B D"]:
-        """Sum a sequence up by its first token, [CLS], which has read all others.
+        """Pooler: a sequence as one vector, from its first token, [CLS] (eq. 2).
 
         Args:
             hidden: What the model returned.
 
         Returns:
             One vector a sequence, with entries between -1 and 1.
-
-        Raises:
-            ValueError: The model was built without a pooler.
         """
         return torch.tanh(check_pooler(self.pooler)(hidden[:, 0]))
 
 
 class BERTForMaskedLM(nn.Module):
-    """Guess the words behind [MASK].
+    """BERT with a masked language model head, which predicts the words behind [MASK].
 
     Args:
         config: Sizes and forms.
@@ -132,36 +122,19 @@ class BERTForMaskedLM(nn.Module):
         token_types: Int[Tensor, "B T"] | None = None,
         mask: Bool[Tensor, "..."] | None = None,
     ) -> Float[Tensor, "B T V"]:
-        """Score every token of the vocabulary at each position.
-
-        Args:
-            ids: Token ids, some of them [MASK]'s.
-            token_types: As in `BERT`.
-            mask: As in `BERT`; it has nothing to do with [MASK].
-
-        Returns:
-            Logits: the softmax of a row is the distribution of the token that stood
-            there.
-
-        Raises:
-            ValueError: As `BERT`.
-        """
+        """Logits of the token that stood at each position; arguments as in `BERT`."""
         hidden = self.bert(ids, token_types=token_types, mask=mask)
-        bend = self.bert.config.activation
-        bend = "gelu" if bend == "swiglu" else bend
-        x = self.transform_norm(activate(self.transform(hidden), bend))
-        return F.linear(x, self.bert.tokens.weight, self.bias)
+        name = self.config.activation
+        x = activate(self.transform(hidden), "gelu" if name == "swiglu" else name)
+        return F.linear(self.transform_norm(x), self.bert.tokens.weight, self.bias)
 
 
 class BERTForClassification(nn.Module):
-    """Say which class a sequence, or a pair of them, belongs to.
+    """BERT with a classification head, for sequences or pairs of them.
 
     Args:
         config: Sizes and forms.
-        n_classes: Number of classes.
-
-    Raises:
-        ValueError: `n_classes` is not a whole number of at least 1.
+        n_classes: C.
     """
 
     def __init__(self, config: BERTConfig, n_classes: int):
@@ -180,18 +153,6 @@ class BERTForClassification(nn.Module):
         token_types: Int[Tensor, "B T"] | None = None,
         mask: Bool[Tensor, "..."] | None = None,
     ) -> Float[Tensor, "B C"]:
-        """Score every class.
-
-        Args:
-            ids: Token ids; the first of each sequence is [CLS].
-            token_types: As in `BERT`.
-            mask: As in `BERT`.
-
-        Returns:
-            Logits: the softmax of a row is the distribution of the class.
-
-        Raises:
-            ValueError: As `BERT`.
-        """
+        """Logits of the classes, read at [CLS]; arguments as in `BERT`."""
         hidden = self.bert(ids, token_types=token_types, mask=mask)
         return self.head(self.dropout(self.bert.pool(hidden)))

@@ -21,13 +21,13 @@ from torch import Tensor, nn
 from course_lib.checks import check_past, check_tensors
 from course_lib.config import ForecasterConfig
 from course_lib.torch.block import Block
+from course_lib.torch.final_norm import final_norm
 from course_lib.torch.linear import linear
-from course_lib.torch.norm import norm_layer
 from course_lib.torch.position import added_positions
 
 
 class Forecaster(nn.Module):
-    """Say what comes next in a series, all steps of a horizon at once.
+    """Time series forecaster: all steps of a horizon at once.
 
     Args:
         config: Sizes and forms.
@@ -43,9 +43,7 @@ class Forecaster(nn.Module):
         self.blocks = nn.ModuleList(
             Block(**config.block) for _ in range(config.n_layers)
         )
-        self.norm = None
-        if config.norm != "post":
-            self.norm = norm_layer(d_model, kind=config.norm_kind, eps=config.norm_eps)
+        self.norm = final_norm(config)
         read = d_model * (n_tokens if config.reading == "all" else 1)
         self.head = linear(read, config.horizon * config.n_series)
 
@@ -53,14 +51,10 @@ class Forecaster(nn.Module):
         """Forecast every series at every step of the horizon.
 
         Args:
-            past: What was seen, oldest step first, each series on a scale that the
-                model was trained on.
+            past: The past, oldest step first, each series on the scale of training.
 
         Returns:
             The forecasts, on the same scale, next step first.
-
-        Raises:
-            ValueError: The window has another size than the model was built for.
         """
         check_tensors(torch.Tensor, past=past)
         config = self.config
@@ -71,6 +65,6 @@ class Forecaster(nn.Module):
         x = self.dropout(x)
         for block in self.blocks:
             x = block(x)
-        x = x if self.norm is None else self.norm(x)
+        x = self.norm(x)
         x = x.flatten(1) if config.reading == "all" else x.mean(dim=1)
         return self.head(x).unflatten(-1, (config.horizon, config.n_series))

@@ -1,4 +1,4 @@
-"""How the matrices of a language model start (PyTorch).
+"""Initialization of a language model's matrices (PyTorch).
 
 Normal with standard deviation 0.02: Radford et al. 2018, section 4.1; Devlin et al.
 2019 in the code of BERT. Maps that write into the residual stream of GPT-2 start
@@ -12,21 +12,18 @@ from torch import nn
 
 from course_lib.checks import check_positive, check_size
 
-# The last map of attention and of the feed-forward layer: what they say is added.
+# The last maps of attention and of the MLP write into the residual stream.
 RESIDUAL = {"o_proj", "down_proj"}
 
 
 def normal_start(model: nn.Module, *, std: float = 0.02, n_residual: int = 1) -> None:
-    """Draw every matrix of a model anew, in place.
+    """Normal initialization: draw every matrix of a model anew, in place.
 
     Args:
-        model: Parameters with two axes or more are drawn, the others left as they are.
+        model: Parameters with two axes or more are drawn, the others stay as they are.
         std: Standard deviation.
         n_residual: How many maps write into the residual stream, two a block; theirs is
-            `std / sqrt(n_residual)`. 1 treats them as all others.
-
-    Raises:
-        ValueError: A number is not positive.
+            `std / sqrt(n_residual)`.
     """
     check_positive("std", std)
     check_size("n_residual", n_residual)

@@ -1,17 +1,17 @@
-r"""The first transformer: an encoder, and a decoder that reads it (PyTorch).
+r"""The first transformer: an encoder-decoder for translation (PyTorch).
 
     memory = Encoder(sqrt(D) W_E[source] + PE)                           (eq. 1)
     logits = Decoder(sqrt(D) W_E[target] + PE, memory) W_E^T             (eq. 2)
 
 Vaswani et al. 2017, section 3 and figure 1, arXiv:1706.03762; the three tables W_E are
-one (section 3.4), or apart. The decoder's blocks look back at the target, then read the
-memory. In training the target is known and all of it goes in at once, moved one place
-to the right: logits at t, which see the true tokens before t, are about token t.
+one (section 3.4), or apart. The decoder's blocks attend to the target's past, then to
+the memory (cross-attention). In training all of the target goes in at once, moved one
+place to the right (teacher forcing): logits at t, which see the true tokens before t,
+are about token t.
 
-Departures: the forms of block.py and the positions of position.py may be others than
-the paper's. Tables start normal with deviation 1/sqrt(D), as in the authors' code, so
-that scaled vectors have entries of size 1; with norm="pre" or "res_post", encoder and
-decoder end in a norm.
+Departures: blocks and positions may take other forms than the paper's. Tables start
+normal with deviation 1/sqrt(D), as in the authors' code, so that scaled vectors have
+entries of size 1; with norm="pre" or "res_post", encoder and decoder end in a norm.
 """
 
 import math
@@ -25,14 +25,20 @@ from torch import Tensor, nn
 from course_lib.checks import check_ids, check_positions, check_size
 from course_lib.config import Seq2SeqConfig
 from course_lib.torch.block import Block
+from course_lib.torch.final_norm import final_norm
 from course_lib.torch.generation.cache import KVCache
 from course_lib.torch.linear import linear
-from course_lib.torch.norm import norm_layer
-from course_lib.torch.position import Rotary, added_positions, alibi_bias
+from course_lib.torch.position import (
+    Learned,
+    Rotary,
+    Sinusoidal,
+    added_positions,
+    alibi_bias,
+)
 
 
 def shift_right(ids: Int[Tensor, "B T"], start_id: int) -> Int[Tensor, "B T"]:
-    """Make the decoder's input from the target: the start token, then all but the last.
+    """Teacher forcing's input: the start token, then the target without its last.
 
     Args:
         ids: The target that is to be predicted.
@@ -40,16 +46,13 @@ def shift_right(ids: Int[Tensor, "B T"], start_id: int) -> Int[Tensor, "B T"]:
 
     Returns:
         At each position, the target's token of the position before.
-
-    Raises:
-        ValueError: `ids` is not a batch of whole numbers.
     """
     check_ids("ids", ids)
     return torch.cat([torch.full_like(ids[:, :1], start_id), ids[:, :-1]], dim=1)
 
 
 class Seq2Seq(nn.Module):
-    """Turn one sequence into another: a sentence into its translation.
+    """Encoder-decoder transformer: one sequence into another, such as a translation.
 
     Args:
         config: Sizes and forms.
@@ -83,11 +86,7 @@ class Seq2Seq(nn.Module):
             Block(**config.block, rotary=rotary, cross_attention=True)
             for _ in range(config.n_decoder_layers or config.n_layers)
         )
-        self.encoder_norm, self.decoder_norm = None, None
-        if config.norm != "post":
-            kind, eps = config.norm_kind, config.norm_eps
-            self.encoder_norm = norm_layer(d_model, kind=kind, eps=eps)
-            self.decoder_norm = norm_layer(d_model, kind=kind, eps=eps)
+        self.encoder_norm, self.decoder_norm = final_norm(config), final_norm(config)
         self.head, self.head_bias = None, None
         if not config.tie_head:
             self.head = linear(d_model, config.vocab_target, bias=False)
@@ -100,7 +99,7 @@ class Seq2Seq(nn.Module):
         *,
         source_mask: Bool[Tensor, "..."] | None = None,
     ) -> Float[Tensor, "B S D"]:
-        """Read the source, once.
+        """Encode the source, once.
 
         Args:
             source: Token ids.
@@ -109,32 +108,25 @@ class Seq2Seq(nn.Module):
 
         Returns:
             The memory: one vector a token of the source.
-
-        Raises:
-            ValueError: `source` is not a batch of whole numbers, or is too long.
         """
         check_ids("source", source)
-        x = self._embed(source, self.source_tokens, self.source_positions, 0)
-        bias = self._bias(source.shape[1], source.shape[1], 0, x)
+        x, bias = self._embed(source, self.source_tokens, self.source_positions)
         for block in self.encoder:
             x = block(x, mask=source_mask, score_bias=bias)
-        return x if self.encoder_norm is None else self.encoder_norm(x)
+        return self.encoder_norm(x)
 
     def begin(self, memory: Float[Tensor, "B S D"], max_len: int) -> KVCache:
-        """Prepare for writing a target token by token: `decode`'s cache.
+        """A cache for `decode`, to generate a target token by token.
 
-        What cross-attention needs of the memory is computed here, once; what
-        self-attention needs of the target is kept as it comes.
+        It holds cross-attention's keys and values of the memory, computed here once;
+        self-attention's are added as tokens come.
 
         Args:
             memory: What `encode` returned.
             max_len: Tokens that `decode` will be given.
 
         Returns:
-            A cache in which nothing of the target stands yet.
-
-        Raises:
-            ValueError: `max_len` is no size, or more than the model has positions.
+            A cache with no token of the target in it yet.
         """
         check_size("max_len", max_len)
         if self.target_positions is not None:
@@ -157,29 +149,23 @@ class Seq2Seq(nn.Module):
         memory: Float[Tensor, "B S D"],
         *,
         source_mask: Bool[Tensor, "..."] | None = None,
-        cache: Any = None,
+        cache: KVCache | None = None,
     ) -> Float[Tensor, "B T V"]:
-        """Score every token as the next one, at each position of the target.
+        """Logits of the next token at each position of the target.
 
         Args:
             target: Token ids so far, the start token first; see `shift_right`. Padding
-                behind a target needs no mask: nothing before it looks that way.
+                behind a target needs no mask: no token before it attends to it.
             memory: What `encode` returned.
             source_mask: As in `encode`.
-            cache: What `begin` returned: a `KVCache` of what came before `target`; it
-                takes `target` in.
+            cache: What `begin` returned: holds what came before `target`, takes it in.
 
         Returns:
             Logits: the softmax of a row is the distribution of the next token.
-
-        Raises:
-            ValueError: `target` is not a batch of whole numbers, or is too long.
         """
         check_ids("target", target)
         tokens = self.target_tokens or self.source_tokens
-        offset, length = 0 if cache is None else cache.length, target.shape[1]
-        x = self._embed(target, tokens, self.target_positions, offset)
-        bias = self._bias(length, offset + length, offset, x)
+        x, bias = self._embed(target, tokens, self.target_positions, cache)
         for i, block in enumerate(self.decoder):
             x = block(
                 x,
@@ -189,10 +175,8 @@ class Seq2Seq(nn.Module):
                 score_bias=bias,
                 cache=None if cache is None else cache[i],
             )
-        if self.decoder_norm is not None:
-            x = self.decoder_norm(x)
         table = tokens.weight if self.head is None else self.head.weight
-        return F.linear(x, table, self.head_bias)
+        return F.linear(self.decoder_norm(x), table, self.head_bias)
 
     def forward(
         self,
@@ -201,19 +185,7 @@ class Seq2Seq(nn.Module):
         *,
         source_mask: Bool[Tensor, "..."] | None = None,
     ) -> Float[Tensor, "B T V"]:
-        """Read the source and score the target, all positions at once.
-
-        Args:
-            source: Token ids.
-            target: Token ids, moved to the right; see `shift_right`.
-            source_mask: As in `encode`.
-
-        Returns:
-            Logits, as `decode`.
-
-        Raises:
-            ValueError: As `encode` and `decode`.
-        """
+        """Encode and decode, all positions at once; see `encode` and `decode`."""
         memory = self.encode(source, source_mask=source_mask)
         return self.decode(target, memory, source_mask=source_mask)
 
@@ -221,18 +193,17 @@ class Seq2Seq(nn.Module):
         self,
         ids: Tensor,
         tokens: nn.Embedding,
-        positions: nn.Module | None,
-        offset: int,
-    ) -> Tensor:
+        positions: Learned | Sinusoidal | None,
+        cache: KVCache | None = None,
+    ) -> tuple[Tensor, Tensor | None]:
+        """Vectors of tokens at their positions, and ALiBi's bias if there is one."""
+        offset, length = 0 if cache is None else cache.length, ids.shape[1]
         x = tokens(ids)  # B T D
         if self.config.scale_embeddings:
             x = x * math.sqrt(self.config.d_model)
         if positions is not None:
-            x = x + positions(ids.shape[1], offset, like=x)
-        return self.dropout(x)
-
-    def _bias(self, n_queries: int, n_keys: int, offset: int, x: Tensor):
-        """What is added to the scores of self-attention, if anything is."""
-        if self.config.position != "alibi":
-            return None
-        return alibi_bias(self.config.n_heads, n_queries, n_keys, offset=offset, like=x)
+            x = x + positions(length, offset, like=x)
+        bias = None
+        if self.config.position == "alibi":
+            bias = alibi_bias(self.config.n_heads, length, int(offset) + length, like=x)
+        return self.dropout(x), bias

@@ -1,4 +1,4 @@
-r"""ViT: an encoder whose tokens are patches of an image (PyTorch).
+r"""ViT: vision transformer, an encoder whose tokens are patches of an image (PyTorch).
 
     h_0 = [cls; W_p patch_1 + b; ...; W_p patch_P + b] + positions       (eq. 1)
     h_l = Block_l(h_(l-1)),   logits = W LN(h_L)[0] + c                  (eq. 2)
@@ -19,13 +19,13 @@ from torch import Tensor, nn
 from course_lib.checks import check_images, check_tensors
 from course_lib.config import ViTConfig
 from course_lib.torch.block import Block
+from course_lib.torch.final_norm import final_norm
 from course_lib.torch.linear import linear
-from course_lib.torch.norm import norm_layer
 from course_lib.torch.position import Learned, Learned2D
 
 
 class ViT(nn.Module):
-    """Say what an image shows.
+    """Vision transformer (ViT): classify images.
 
     Args:
         config: Sizes and forms.
@@ -49,22 +49,17 @@ class ViT(nn.Module):
         self.blocks = nn.ModuleList(
             Block(**config.block) for _ in range(config.n_layers)
         )
-        self.norm = None
-        if config.norm != "post":
-            self.norm = norm_layer(d_model, kind=config.norm_kind, eps=config.norm_eps)
+        self.norm = final_norm(config)
         self.head = linear(d_model, config.n_classes)
 
     def forward(self, images: Float[Tensor, "B C H W"]) -> Float[Tensor, "B V"]:
-        """Score every class.
+        """Logits of the classes.
 
         Args:
             images: Channels before height and width, in both wings.
 
         Returns:
             Logits: the softmax of a row is the distribution of the class.
-
-        Raises:
-            ValueError: The images have another size than the model was built for.
         """
         check_tensors(torch.Tensor, images=images)
         check_images(images.shape, self.config.n_channels, self.config.image_shape)
@@ -77,5 +72,4 @@ class ViT(nn.Module):
         x = self.dropout(x)
         for block in self.blocks:
             x = block(x)
-        x = x[:, 0]  # [CLS] has read all patches; norms look at each token alone
-        return self.head(x if self.norm is None else self.norm(x))
+        return self.head(self.norm(x[:, 0]))  # [CLS] has attended to all patches

@@ -1,0 +1,26 @@
+"""The norm after the last block (PyTorch).
+
+Pre-norm and res-post-norm blocks add to a stream that is never normalized itself, so
+models built of them end in one more norm: Radford et al. 2019, section 2.3 (GPT-2).
+"""
+
+from collections.abc import Callable
+
+from torch import Tensor, nn
+
+from course_lib.config import TransformerConfig
+from course_lib.torch.norm import norm_layer
+
+
+def final_norm(config: TransformerConfig) -> Callable[[Tensor], Tensor]:
+    """Final norm of a stack of blocks: the identity where blocks end in a norm.
+
+    Args:
+        config: Says where the blocks' norms stand, and of which kind they are.
+
+    Returns:
+        A layer that keeps shapes.
+    """
+    if config.norm == "post":
+        return nn.Identity()
+    return norm_layer(config.d_model, kind=config.norm_kind, eps=config.norm_eps)
