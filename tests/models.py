@@ -1,7 +1,157 @@
 """Whole models for tests: other weights than the start's, the same in both wings."""
 
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
 import numpy as np
 from wings import assert_close
+
+from course_lib import oracle
+from course_lib.config import (
+    BERTConfig,
+    ForecasterConfig,
+    GPTConfig,
+    Seq2SeqConfig,
+    TransformerConfig,
+    ViTConfig,
+)
+
+B, T, S, V = 2, 5, 7, 13
+SIZES = {"d_model": 12, "n_layers": 2, "n_heads": 3, "d_ff": 17}
+WORDS = {"vocab_size": V, "max_len": 11}
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model: how it is built, what it reads, what it returns by the oracle.
+
+    Args:
+        name: Its class.
+        config: Its configuration.
+        draw: Inputs, drawn at random.
+        expected: The oracle's output for weights, a configuration and inputs.
+        more: Arguments of the class behind the configuration.
+        mask: Keyword of the mask over the first input, if there is one.
+    """
+
+    name: str
+    config: TransformerConfig
+    draw: Callable[[np.random.Generator], tuple[np.ndarray, ...]]
+    expected: Callable[..., np.ndarray]
+    more: tuple = ()
+    mask: str = ""
+
+    def build(self, wing, **options) -> Any:
+        """The wing's model in evaluation mode, with other options."""
+        config = replace(self.config, **options)
+        return wing.make(getattr(wing.lib, self.name), config, *self.more)
+
+    def call(self, wing, model, inputs, *, dtype="float64", padded=False) -> Any:
+        """The model's output; `padded` hides the end of the first sequence."""
+        arrays = [wing.array(x, dtype if x.dtype.kind == "f" else None) for x in inputs]
+        mask = {}
+        if padded and self.mask:
+            length = inputs[0].shape[1]
+            mask[self.mask] = wing.lib.padding_mask([3, length], length)
+        return model(*arrays, **mask)
+
+
+def _ids(*lengths: int) -> Callable[[np.random.Generator], tuple[np.ndarray, ...]]:
+    return lambda rng: tuple(rng.integers(0, V, (B, length)) for length in lengths)
+
+
+def _floats(*shape: int) -> Callable[[np.random.Generator], tuple[np.ndarray, ...]]:
+    return lambda rng: (rng.standard_normal((B, *shape)),)
+
+
+def _masked_words(weights, config, ids):
+    hidden = oracle.bert(ids, oracle.part(weights, "bert"), config)
+    return oracle.bert_mlm(hidden, weights, config)
+
+
+def _classes(weights, config, ids):
+    bert = oracle.part(weights, "bert")
+    pooled = oracle.bert_pool(oracle.bert(ids, bert, config), bert)
+    return pooled @ weights["head.weight"].T + weights["head.bias"]
+
+
+MODELS = {
+    model.name: model
+    for model in (
+        Model(
+            "GPT",
+            GPTConfig(**SIZES, **WORDS),
+            _ids(T),
+            lambda weights, config, ids: oracle.gpt(ids, weights, config),
+            mask="mask",
+        ),
+        Model(
+            "BERTForMaskedLM",
+            BERTConfig(**SIZES, **WORDS),
+            _ids(T),
+            _masked_words,
+            mask="mask",
+        ),
+        Model(
+            "BERTForClassification",
+            BERTConfig(**SIZES, **WORDS),
+            _ids(T),
+            _classes,
+            more=(3,),
+            mask="mask",
+        ),
+        Model(
+            "Seq2Seq",
+            Seq2SeqConfig(**SIZES, **WORDS),
+            _ids(S, T),
+            lambda weights, config, source, target: oracle.seq2seq(
+                source, target, weights, config
+            ),
+            mask="source_mask",
+        ),
+        Model(
+            "ViT",
+            ViTConfig(**SIZES, image_size=(4, 6), patch_size=2, n_classes=5),
+            _floats(3, 4, 6),
+            lambda weights, config, images: oracle.vit(images, weights, config),
+        ),
+        Model(
+            "Forecaster",
+            ForecasterConfig(**SIZES, past=15, horizon=7, patch_size=5, n_series=3),
+            _floats(15, 3),
+            lambda weights, config, past: oracle.forecaster(past, weights, config),
+        ),
+    )
+}
+
+
+def dropouts(wing, model) -> dict[str, Any]:
+    """Every dropout layer of a model, by its path."""
+    if wing.name == "torch":
+        from torch import nn
+
+        named = model.named_modules()
+        return {path: part for path, part in named if isinstance(part, nn.Dropout)}
+    from flax import nnx
+
+    return {
+        ".".join(map(str, path)): part
+        for path, part in nnx.iter_graph(model)
+        if isinstance(part, nnx.Dropout)
+    }
+
+
+def set_rates(wing, layers: dict[str, Any], rates: dict[str, float]) -> None:
+    """Give each dropout layer its rate, and all others 0."""
+    for path, layer in layers.items():
+        setattr(layer, "p" if wing.name == "torch" else "rate", rates.get(path, 0.0))
+
+
+def rates_of(wing, layers: dict[str, Any]) -> dict[str, float]:
+    """The rate of each dropout layer."""
+    name = "p" if wing.name == "torch" else "rate"
+    return {path: getattr(layer, name) for path, layer in layers.items()}
 
 
 def randomize(wing, model, seed=0, size=0.3):
