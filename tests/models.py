@@ -33,6 +33,7 @@ class Model:
         expected: The oracle's output for weights, a configuration and inputs.
         more: Arguments of the class behind the configuration.
         mask: Keyword of the mask over the first input, if there is one.
+        names: Keywords of the last inputs; the others are given in order.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Model:
     expected: Callable[..., np.ndarray]
     more: tuple = ()
     mask: str = ""
+    names: tuple[str, ...] = ()
 
     def build(self, wing, **options) -> Any:
         """The wing's model in evaluation mode, with other options."""
@@ -50,23 +52,28 @@ class Model:
     def call(self, wing, model, inputs, *, dtype="float64", padded=False) -> Any:
         """The model's output; `padded` hides the end of the first sequence."""
         arrays = [wing.array(x, dtype if x.dtype.kind == "f" else None) for x in inputs]
-        mask = {}
-        if padded and self.mask:
+        first = len(arrays) - len(self.names)
+        named = dict(zip(self.names, arrays[first:], strict=True))
+        if padded:
             length = inputs[0].shape[1]
-            mask[self.mask] = wing.lib.padding_mask([3, length], length)
-        return model(*arrays, **mask)
+            named[self.mask] = wing.lib.padding_mask([3, length], length)
+        return model(*arrays[:first], **named)
 
 
 def _ids(*lengths: int) -> Callable[[np.random.Generator], tuple[np.ndarray, ...]]:
     return lambda rng: tuple(rng.integers(0, V, (B, length)) for length in lengths)
 
 
+def _segments(rng: np.random.Generator) -> tuple[np.ndarray, ...]:
+    return rng.integers(0, V, (B, T)), rng.integers(0, 2, (B, T))
+
+
 def _floats(*shape: int) -> Callable[[np.random.Generator], tuple[np.ndarray, ...]]:
     return lambda rng: (rng.standard_normal((B, *shape)),)
 
 
-def _masked_words(weights, config, ids):
-    hidden = oracle.bert(ids, oracle.part(weights, "bert"), config)
+def _masked_words(weights, config, ids, types):
+    hidden = oracle.bert(ids, oracle.part(weights, "bert"), config, types)
     return oracle.bert_mlm(hidden, weights, config)
 
 
@@ -89,9 +96,10 @@ MODELS = {
         Model(
             "BERTForMaskedLM",
             BERTConfig(**SIZES, **WORDS),
-            _ids(T),
+            _segments,
             _masked_words,
             mask="mask",
+            names=("token_types",),
         ),
         Model(
             "BERTForClassification",

@@ -8,15 +8,12 @@ from collections.abc import Callable
 
 import jax
 from flax import nnx
-from jax import Array
 
 from course_lib.config import TransformerConfig
 from course_lib.nnx.norm import norm_layer
 
 
-def final_norm(
-    config: TransformerConfig, *, rngs: nnx.Rngs
-) -> Callable[[Array], Array]:
+def final_norm(config: TransformerConfig, *, rngs: nnx.Rngs) -> Callable:
     """Final norm of a stack of blocks: the identity where blocks end in a norm.
 
     Args:

@@ -6,13 +6,13 @@ models built of them end in one more norm: Radford et al. 2019, section 2.3 (GPT
 
 from collections.abc import Callable
 
-from torch import Tensor, nn
+from torch import nn
 
 from course_lib.config import TransformerConfig
 from course_lib.torch.norm import norm_layer
 
 
-def final_norm(config: TransformerConfig) -> Callable[[Tensor], Tensor]:
+def final_norm(config: TransformerConfig) -> Callable:
     """Final norm of a stack of blocks: the identity where blocks end in a norm.
 
     Args:
