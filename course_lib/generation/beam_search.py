@@ -1,11 +1,11 @@
-"""Beam search: keep the few best beginnings, and go on from each.
+"""Beam search: keep the few best beginnings, and continue each.
 
     score(Y) = log P(Y) / ((5 + |Y|) / 6)^alpha                          (eq. 1)
 
 Beam search as in Sutskever et al. 2014, section 3.2, arXiv:1409.3215; the length
 penalty is Wu et al. 2016, eq. 14, arXiv:1609.08144, without its coverage term. The
-bookkeeping is the same for every model, so it stands here once; each wing's
-`generate.py` says where the probabilities come from.
+bookkeeping is the same for every model, so it stands here once; the probabilities come
+from each wing's `generate.py` and `translate.py`.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ NextLogProbs = Callable[[np.ndarray], np.ndarray]
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """One way to go on, and how good it is.
+    """A continuation and its score.
 
     Args:
         tokens: The new token ids, the stop token included if it was written.
@@ -34,15 +34,7 @@ class Hypothesis:
 
 
 def length_factor(length: int, alpha: float) -> float:
-    """What a log-probability is divided by: 1 for one token, more for many.
-
-    Args:
-        length: New tokens.
-        alpha: 0 makes it 1 for all; larger favors longer texts.
-
-    Returns:
-        ((5 + length) / 6) ^ alpha.
-    """
+    """Length penalty: the divisor of eq. 1, 1 for one new token or for alpha = 0."""
     return ((5 + length) / 6) ** alpha
 
 
@@ -60,8 +52,8 @@ def beam_search(
     Args:
         next_log_probs: Maps token ids, `N T`, to the log-probabilities of the next
             token, `N V`.
-        prompt: What comes first; every row that is asked about starts with it.
-        n_beams: Beginnings kept. One is greedy search; as many as there are texts is
+        prompt: What comes first; every row starts with it.
+        n_beams: Beginnings kept. One is greedy decoding; as many as there are texts is
             exhaustive search.
         max_new_tokens: Longest continuation.
         stop_token: Ends a text; None means that only the length does.
@@ -87,7 +79,7 @@ def beam_search(
             "probability; larger favors longer texts."
         )
 
-    def judged(tokens: tuple[int, ...], log_prob: float) -> Hypothesis:
+    def scored(tokens: tuple[int, ...], log_prob: float) -> Hypothesis:
         score = log_prob / length_factor(len(tokens), length_penalty)
         return Hypothesis(tokens, log_prob, score)
 
@@ -97,8 +89,7 @@ def beam_search(
         rows = np.array([[*prompt, *tokens] for tokens, _ in beams])
         step = np.asarray(next_log_probs(rows), dtype=np.float64)  # N V
         totals = step + np.array([log_prob for _, log_prob in beams])[:, None]
-        # One more than is kept for each beam that may stop: stopping must cost no
-        # place.
+        # One more than is kept for each beam that may stop: its place stays free.
         best = np.argsort(-totals, axis=None, kind="stable")[: n_beams + len(beams)]
         going_on = []
         for beam, token in zip(*np.unravel_index(best, totals.shape), strict=True):
@@ -107,13 +98,13 @@ def beam_search(
                 break
             tokens = (*beams[beam][0], int(token))
             if token == stop_token:
-                finished.append(judged(tokens, total))
+                finished.append(scored(tokens, total))
             elif len(going_on) < n_beams:
                 going_on.append((tokens, total))
         beams = going_on
         finished.sort(key=lambda h: -h.score)
-        # No text can gain by going on: log-probabilities only fall, the factor is at
-        # most that of the longest text.
+        # No text can gain by going on: log-probabilities only fall, and the divisor is
+        # at most that of the longest text.
         bound = length_factor(max_new_tokens, length_penalty)
         if not beams or (
             len(finished) >= n_beams
@@ -121,5 +112,5 @@ def beam_search(
         ):
             beams = []
             break
-    finished += [judged(tokens, log_prob) for tokens, log_prob in beams]
+    finished += [scored(tokens, log_prob) for tokens, log_prob in beams]
     return sorted(finished, key=lambda h: -h.score)[:n_beams]

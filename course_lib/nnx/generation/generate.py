@@ -97,8 +97,8 @@ def generate(
 
 @partial(jax.jit, static_argnames=("graph", "n_prompt", "use_cache"))
 def _write(
-    graph,
-    state,
+    graph: nnx.GraphDef,
+    state: nnx.State,
     ids: Array,
     lengths: Array,
     uniforms: Array,
@@ -191,7 +191,9 @@ def _room(rows: np.ndarray, model: GPT | None) -> Array:
 
 
 @partial(jax.jit, static_argnames=("graph",))
-def _next_log_probs(graph, state, ids: Array, t: Array) -> Array:
+def _next_log_probs(
+    graph: nnx.GraphDef, state: nnx.State, ids: Array, t: Array
+) -> Array:
     logits = nnx.merge(graph, state)(ids)
     logits = lax.dynamic_index_in_dim(logits, t, axis=1, keepdims=False)
     return jax.nn.log_softmax(logits, axis=-1)

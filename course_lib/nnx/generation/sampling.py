@@ -2,11 +2,12 @@ r"""From scores to the next token (JAX).
 
     P(i) = exp(z_i / temperature) / sum_j exp(z_j / temperature)         (eq. 1)
 
-Top-k keeps the k likeliest tokens: Fan et al. 2018, section 5.4, arXiv:1805.04833.
-Top-p keeps the smallest set of likeliest tokens whose mass is at least p: Holtzman et
-al. 2019, section 3.1, arXiv:1904.09751. Drawing is by the inverse of the distribution
-function: a number between 0 and 1 that was drawn beforehand falls into one token's
-share. The same number and the same scores give the same token in both wings.
+Top-k sampling draws from the k likeliest tokens: Fan et al. 2018, section 5.4,
+arXiv:1805.04833. Nucleus (top-p) sampling draws from the smallest set of likeliest
+tokens whose mass is at least p: Holtzman et al. 2019, section 3.1, arXiv:1904.09751.
+Drawing is by the inverse of the distribution function: a number between 0 and 1 that
+was drawn beforehand falls into one token's share. The same number and the same scores
+give the same token in both wings.
 """
 
 import math
@@ -20,16 +21,13 @@ from course_lib.checks import check_sampling, check_tensors
 
 
 def greedy(logits: Float[Array, "*B V"]) -> Int[Array, "*B"]:
-    """Take the likeliest token; of equals, the one with the smallest id.
+    """Greedy decoding: the likeliest token; of equals, the one with the smallest id.
 
     Args:
         logits: Scores of the next token.
 
     Returns:
         Token ids.
-
-    Raises:
-        ValueError: No floating-point tensor.
     """
     check_tensors(jax.Array, logits=logits)
     return logits.argmax(axis=-1)
@@ -38,7 +36,7 @@ def greedy(logits: Float[Array, "*B V"]) -> Int[Array, "*B"]:
 def keep_top_k(
     logits: Float[Array, "*B V"], k: int | Int[Array, ""]
 ) -> Float[Array, "*B V"]:
-    """Forbid all but the k likeliest tokens.
+    """Top-k sampling: forbid all but the k likeliest tokens.
 
     Args:
         logits: Scores of the next token.
@@ -46,9 +44,6 @@ def keep_top_k(
 
     Returns:
         The scores, with -inf where a token is out.
-
-    Raises:
-        ValueError: k is not a whole number of at least 1.
     """
     check_tensors(jax.Array, logits=logits)
     check_sampling(top_k=k)
@@ -58,7 +53,7 @@ def keep_top_k(
 def keep_top_p(
     logits: Float[Array, "*B V"], p: float | Float[Array, ""]
 ) -> Float[Array, "*B V"]:
-    """Forbid all but the smallest set of likeliest tokens whose mass is at least p.
+    """Nucleus sampling: forbid all but the smallest set of tokens with mass p or more.
 
     Args:
         logits: Scores of the next token.
@@ -66,9 +61,6 @@ def keep_top_p(
 
     Returns:
         The scores, with -inf where a token is out.
-
-    Raises:
-        ValueError: p is not in (0, 1].
     """
     check_tensors(jax.Array, logits=logits)
     check_sampling(top_p=p)
@@ -92,9 +84,6 @@ def sample(
 
     Returns:
         Token ids: the first whose cumulated probability passes the number.
-
-    Raises:
-        ValueError: No floating-point tensors of one dtype.
     """
     check_tensors(jax.Array, logits=logits, uniform=uniform)
     reached = jnp.cumsum(jax.nn.softmax(logits, axis=-1), axis=-1)

@@ -60,8 +60,8 @@ def translate(
 
 @partial(jax.jit, static_argnames=("graph", "max_new_tokens"))
 def _write(
-    graph,
-    state,
+    graph: nnx.GraphDef,
+    state: nnx.State,
     source: Array,
     source_mask: Array | None,
     start_token: Array,
@@ -92,12 +92,14 @@ def _write(
 
 
 @partial(jax.jit, static_argnames=("graph",))
-def _encode(graph, state, source: Array) -> Array:
+def _encode(graph: nnx.GraphDef, state: nnx.State, source: Array) -> Array:
     return nnx.merge(graph, state).encode(source)
 
 
 @partial(jax.jit, static_argnames=("graph",))
-def _next_log_probs(graph, state, ids: Array, memory: Array, t: Array) -> Array:
+def _next_log_probs(
+    graph: nnx.GraphDef, state: nnx.State, ids: Array, memory: Array, t: Array
+) -> Array:
     memory = jnp.broadcast_to(memory, (len(ids), *memory.shape[1:]))
     logits = nnx.merge(graph, state).decode(ids, memory)
     logits = lax.dynamic_index_in_dim(logits, t, axis=1, keepdims=False)

@@ -1,8 +1,9 @@
-"""Keys and values of what has been read, kept to be computed once (PyTorch).
+"""KV cache: keys and values of the tokens read so far (PyTorch).
 
-At step t only the newest token is new. Its query needs the keys and values of all the
-tokens before it, and those do not change: they are stored. A cache has its full size
-from the start, 2 · layers · batch · heads · max_len · width numbers.
+At step t of autoregressive generation only the newest token is new. Its query needs the
+keys and values of all the tokens before it, and those do not change: they are stored. A
+cache has its full size from the start, 2 · layers · batch · heads · max_len · width
+numbers.
 
 Described in Pope et al. 2022, section 2.1, arXiv:2211.05102.
 """
@@ -40,11 +41,7 @@ class LayerCache:
     def append(
         self, k: Float[Tensor, "B H T Dh"], v: Float[Tensor, "B H T Dh"]
     ) -> tuple[Float[Tensor, "B H S Dh"], Float[Tensor, "B H S Dh"]]:
-        """Store the newest keys and values behind the others.
-
-        Args:
-            k: Keys of the newest tokens.
-            v: Values of the newest tokens.
+        """Store the keys and values of the newest tokens behind the others.
 
         Returns:
             Keys and values that attention is to look at: here, all that are stored.
@@ -113,11 +110,7 @@ class KVCache:
         return self.layers[layer]
 
     def rewind(self, length: int | Int[Tensor, ""]) -> None:
-        """Forget all but the first tokens.
-
-        Args:
-            length: How many stay.
-        """
+        """Forget all but the first `length` tokens."""
         for layer in self.layers:
             layer.stored = int(length)
 
