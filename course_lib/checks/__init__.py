@@ -42,7 +42,13 @@ from course_lib.checks.numbers import (
     nearest_divisor,
 )
 from course_lib.checks.position import check_positions, check_rotary, check_span
-from course_lib.checks.tensors import check_ids, check_kind, check_logits, check_tensors
+from course_lib.checks.tensors import (
+    check_ids,
+    check_kind,
+    check_logits,
+    check_tensors,
+    checking_values,
+)
 
 __all__ = [
     "check_additive",
@@ -81,5 +87,6 @@ __all__ = [
     "check_token_types",
     "check_weights",
     "check_whole",
+    "checking_values",
     "nearest_divisor",
 ]

@@ -1,8 +1,43 @@
 """Tensors: of one framework, floating-point, token ids."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
+import numpy as np
+
 from course_lib.checks.numbers import check_rate
+
+_VALUES = ContextVar("values", default=False)
+
+
+@contextmanager
+def checking_values() -> Iterator[None]:
+    """Check values too inside a `with`: ids and targets outside their range.
+
+    Otherwise only shapes and dtypes are looked at, since compiled code has no values
+    and reading them from an accelerator waits for it. `fit` turns this on to find out
+    what was wrong with a step that failed.
+    """
+    token = _VALUES.set(True)
+    try:
+        yield
+    finally:
+        _VALUES.reset(token)
+
+
+def _check_range(name: str, ids: Any, size: int, but: int | None, rule: str) -> None:
+    if type(ids).__name__.endswith("Tracer"):  # inside code that JAX compiles
+        return
+    values = np.asarray(ids.tolist())
+    bad = np.argwhere(((values < 0) | (values >= size)) & (values != but))
+    if len(bad):
+        place = tuple(bad[0].tolist())
+        raise ValueError(
+            f"{name} must lie between 0 and {size - 1}, {rule}: got {values[place]} at "
+            f"{list(place)}."
+        )
 
 
 def _name(kind: type) -> str:
@@ -47,13 +82,16 @@ def check_tensors(kind: type, **tensors: Any) -> None:
         )
 
 
-def check_logits(logits: Any, targets: Any, label_smoothing: float) -> None:
+def check_logits(
+    logits: Any, targets: Any, label_smoothing: float, ignore_index: int
+) -> None:
     """Refuse scores of classes and targets that do not fit each other.
 
     Args:
         logits: Anything with `.shape` and `.dtype`, one row of scores for each target.
         targets: The classes, whole numbers.
         label_smoothing: Share of the target's weight that is spread over all classes.
+        ignore_index: The target that does not count.
     """
     check_rate("label_smoothing", label_smoothing)
     shape, wanted = tuple(logits.shape), tuple(targets.shape)
@@ -70,14 +108,18 @@ def check_logits(logits: Any, targets: Any, label_smoothing: float) -> None:
         raise ValueError(
             f"targets must be the classes' whole numbers: got dtype {targets.dtype}."
         )
+    if _VALUES.get():
+        rule = f"the classes that logits score, or be ignore_index={ignore_index}"
+        _check_range("targets", targets, shape[-1], ignore_index, rule)
 
 
-def check_ids(name: str, ids: Any) -> None:
+def check_ids(name: str, ids: Any, vocab_size: int | None = None) -> None:
     """Refuse what is not a batch of token ids.
 
     Args:
         name: What the caller calls them.
         ids: Anything with `.shape` and `.dtype`.
+        vocab_size: Rows of the embedding table, compared inside `checking_values()`.
     """
     shape, dtype = tuple(ids.shape), str(ids.dtype)
     if len(shape) != 2 or 0 in shape:
@@ -91,3 +133,6 @@ def check_ids(name: str, ids: Any) -> None:
             f"{name} must hold whole numbers, the tokens' rows in the table: got dtype "
             f"{dtype}."
         )
+    if vocab_size is not None and _VALUES.get():
+        rule = f"the rows of an embedding table of vocab_size={vocab_size}"
+        _check_range(name, ids, vocab_size, None, rule)

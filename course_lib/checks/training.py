@@ -1,4 +1,4 @@
-"""The rules of a training run, written once for both wings, as `shapes` has its own."""
+"""The rules of a training run, written once for both wings."""
 
 import math
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ def check_world(
     address: str | None,
     environment: Mapping[str, str],
 ) -> tuple[int, int, str]:
-    """Complete what a process knows of its run, and refuse nonsense.
+    """Complete what a process knows of its run from the environment.
 
     Args:
         rank: Which of the processes this is, or None.
@@ -94,18 +94,30 @@ def check_loss(value: Any, n_rows: int) -> tuple[Any, Any]:
     return (total, count) if pair else (total * n_rows, count)
 
 
-def check_fit(config: Any, evaluate: Any, checkpoint: Any, resume: bool) -> None:
-    """Refuse a training run that is asked for something it is not given the means for.
+def check_fit(
+    config: Any,
+    evaluate: Any,
+    checkpoint: Any,
+    resume: bool,
+    dtypes: Mapping[str, str],
+) -> None:
+    """Refuse a training run that lacks what it needs.
 
     Args:
         config: The run's `TrainConfig`.
         evaluate: The function that evaluates, or None.
         checkpoint: The file, or None.
         resume: Whether to go on with the run in that file.
-
-    Raises:
-        ValueError: With the argument that is missing.
+        dtypes: The dtype of each parameter, by path.
     """
+    for name, dtype in dtypes.items():
+        if dtype.removeprefix("torch.") == "float16":
+            raise ValueError(
+                "weights must be trained in 32 bits, since updates and squares of "
+                f"gradients underflow in float16: got {name} in float16. Convert the "
+                'model to float32 and pass TrainConfig(precision="bfloat16"), which '
+                "multiplies in 16 bits and keeps the weights in 32."
+            )
     if config.evaluate_every is not None and evaluate is None:
         raise ValueError(
             f"evaluate_every={config.evaluate_every} needs something to call: pass "

@@ -79,8 +79,9 @@ from course_lib.nnx.training.distributed import (
     init_distributed,
     shutdown,
 )
-from course_lib.nnx.training.fit import fit, mean_loss
+from course_lib.nnx.training.fit import fit, mean_loss, perplexity
 from course_lib.nnx.training.loss import cross_entropy, cross_entropy_sum
+from course_lib.nnx.training.many import fit_many
 from course_lib.nnx.training.optim import adamw, clip_gradient
 from course_lib.nnx.vit import ViT
 
@@ -132,6 +133,7 @@ __all__ = [
     "evaluating",
     "final_norm",
     "fit",
+    "fit_many",
     "from_builtin",
     "fused_attention",
     "generate",
@@ -153,6 +155,7 @@ __all__ = [
     "normal_start",
     "padding_mask",
     "padding_mask_from_ids",
+    "perplexity",
     "prefix_mask",
     "repeat_heads",
     "sample",

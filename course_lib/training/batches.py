@@ -1,11 +1,13 @@
-"""Which examples a step sees: the order of the data, as a function of the step.
+"""Batches: which examples a step sees, as a function of the step.
 
-A generator of batches has a past that cannot be saved. A function of the step has none:
-training that goes on from step 40 asks for batch 40 and gets the one that the unbroken
-run got, and two processes that ask for the same batch can each take their share of it.
+The position of a generator cannot be saved. A function of the step has none: a run
+resumed at step 40 gets batch 40, as the unbroken run did, and two processes that ask
+for the same batch can each take their share of it.
 """
 
+import hashlib
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,7 @@ Batch = tuple[np.ndarray, ...]
 
 
 class Batches:
-    """Go through a data set in a new random order in every epoch.
+    """Mini-batches of a data set, shuffled anew in every epoch.
 
     Calling it with a step returns that step's batch; `len` is the batches of one epoch.
     What is left over at the end of an epoch, less than a batch, is not seen in it.
@@ -24,7 +26,7 @@ class Batches:
     Args:
         *arrays: The data, one example a row, all with equally many rows.
         batch_size: Examples in a batch.
-        seed: Where the orders come from.
+        seed: Seed of the orders.
         shuffle: False keeps the order of the rows, the same in every epoch.
 
     Raises:
@@ -62,28 +64,29 @@ class Batches:
         rows = self._order[place * self.batch_size : (place + 1) * self.batch_size]
         return tuple(array[rows] for array in self.arrays)
 
-    @property
+    @cached_property  # the data is hashed once, and only if there is a checkpoint
     def order(self) -> dict[str, Any]:
-        """What decides the order; a checkpoint holds it and compares."""
+        """What decides the batches; a checkpoint holds it and compares."""
         return {
             "rows": self.n_rows,
             "batch_size": self.batch_size,
             "seed": self.seed,
             "shuffle": self.shuffle,
+            "data": fingerprint(*self.arrays),
         }
 
 
 class Windows:
-    """Cut windows out of one long row of tokens, at random places, anew for each step.
+    """Windows of one long row of tokens, drawn at random places for each step.
 
-    Calling it with a step returns that step's batch, one array `B T+1`: inputs are its
-    first T columns, targets its last T.
+    Calling it with a step returns that step's batch, one array `B T+1`: with teacher
+    forcing, inputs are its first T columns and targets its last T.
 
     Args:
         tokens: The row.
         length: T, positions in a window.
         batch_size: Windows in a batch.
-        seed: Where the places come from.
+        seed: Seed of the places.
 
     Raises:
         ValueError: The row is shorter than one window and its last target.
@@ -109,19 +112,20 @@ class Windows:
         starts = draw.integers(0, len(self.tokens) - self.length, self.batch_size)
         return (self.tokens[starts[:, None] + np.arange(self.length + 1)],)
 
-    @property
+    @cached_property
     def order(self) -> dict[str, Any]:
-        """What decides the order; a checkpoint holds it and compares."""
+        """What decides the batches; a checkpoint holds it and compares."""
         return {
             "tokens": len(self.tokens),
             "length": self.length,
             "batch_size": self.batch_size,
             "seed": self.seed,
+            "data": fingerprint(self.tokens),
         }
 
 
 def in_turn(*arrays: np.ndarray, batch_size: int) -> list[Batch]:
-    """Cut arrays into batches in the order of their rows, for evaluation.
+    """Mini-batches in the order of the rows, for evaluation.
 
     Args:
         *arrays: The data, one example a row.
@@ -140,11 +144,7 @@ def in_turn(*arrays: np.ndarray, batch_size: int) -> list[Batch]:
 
 
 def check_rows(arrays: Sequence[np.ndarray]) -> Batch:
-    """Refuse arrays that do not have equally many rows, at least one.
-
-    Raises:
-        ValueError: With the shapes that came.
-    """
+    """Refuse arrays that do not have equally many rows, at least one."""
     arrays = tuple(np.asarray(array) for array in arrays)
     shapes = [array.shape for array in arrays]
     if not arrays or any(not s or s[0] == 0 or s[0] != shapes[0][0] for s in shapes):
@@ -173,11 +173,43 @@ def batch_at(batches: Any) -> Callable[[int], Batch]:
     if not callable(batches):
         raise ValueError(
             "batches must be a function of the step, or a list that is not empty: got "
-            f"{type(batches).__name__}. A run that is taken up again asks for a batch "
-            "by its step, which a generator cannot answer; take "
+            f"{type(batches).__name__}. A run that is resumed asks for a batch by its "
+            "step, which a generator cannot give; take "
             "course_lib.training.batches.Batches, or list(...)."
         )
     return lambda step: _as_tuple(batches(step))
+
+
+def order_of(batches: Any) -> dict[str, Any]:
+    """What decides `fit`'s batches, as far as it can be known.
+
+    Args:
+        batches: As for `fit`.
+
+    Returns:
+        The `order` that the batches have themselves, as `Batches` does, or the
+        fingerprint of a list; empty for any other function of the step.
+    """
+    if isinstance(batches, Sequence):
+        arrays = (array for batch in batches for array in _as_tuple(batch))
+        return {"batches": len(batches), "data": fingerprint(*arrays)}
+    return getattr(batches, "order", {})
+
+
+def fingerprint(*arrays: np.ndarray) -> str:
+    """A number that differs where arrays differ: SHA-256 of dtypes, shapes and bytes.
+
+    Args:
+        *arrays: NumPy arrays, or what becomes one.
+
+    Returns:
+        64 hexadecimal digits.
+    """
+    digest = hashlib.sha256()
+    for array in map(np.asarray, arrays):
+        digest.update(f"{array.dtype} {array.shape} ".encode())
+        digest.update(np.ascontiguousarray(array).reshape(-1).view("uint8"))
+    return digest.hexdigest()
 
 
 def check_parts(batch: Batch, n_parts: int, n_processes: int = 1) -> None:

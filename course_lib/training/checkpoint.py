@@ -1,14 +1,20 @@
-"""A training run in one file: what is in it, written so that no half file is ever left.
+"""A training run in one file: what is in it, and how it is written all or nothing.
 
 The file is safetensors (never pickle), so that reading it runs no code. Weights and the
-optimizer's means lie in it in the course's exchange format, which either wing reads.
-What only one wing understands, its random state and a model's own counters, lies beside
-them under that wing's name, and the other wing leaves it alone.
+optimizer's moments are stored in the course's exchange format, which either wing reads.
+What only one wing understands, its random state and a model's own counters, is stored
+beside them, and the other wing leaves it alone. A checksum over everything is stored in
+the metadata and verified on reading; files of other tools, which have none, are read
+without.
 """
 
 import json
 import os
+import shutil
+import tempfile
+import time
 from dataclasses import asdict, dataclass, field, fields
+from glob import escape
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +22,7 @@ import numpy as np
 
 from course_lib.config import TrainConfig
 from course_lib.optional import missing
+from course_lib.training.batches import fingerprint
 from course_lib.training.history import History
 
 _RUN, _WEIGHTS = "course_lib run 1", "course_lib weights 1"
@@ -33,8 +40,8 @@ class Checkpoint:
     Attributes:
         weights: Parameters by path, in PyTorch's layout.
         exp_avg: AdamW's running mean of each parameter's gradient, by the same paths.
-        exp_avg_sq: The same of the gradient's square.
-        best: Weights of the best evaluation, where `patience` is set; else empty.
+        exp_avg_sq: The same for the gradient's square.
+        best: Weights of the best evaluation if there is early stopping; else empty.
         private: What only `wing` understands, by names of its own.
         wing: "torch" or "nnx", which wrote it.
         config: How the run is made.
@@ -59,9 +66,6 @@ def save_run(path: str | Path, checkpoint: Checkpoint) -> None:
     Args:
         path: The file; one that exists is replaced.
         checkpoint: The run.
-
-    Raises:
-        ValueError: safetensors is not installed, or the folder does not exist.
     """
     history = checkpoint.history
     tensors = {
@@ -92,7 +96,7 @@ def load_run(path: str | Path) -> Checkpoint:
         The run, as it was saved.
 
     Raises:
-        ValueError: There is no such file, or it does not hold a run.
+        ValueError: There is no such file, it is damaged, or it does not hold a run.
     """
     tensors, metadata = _read(path)
     if metadata.get("format") != _RUN or "run" not in metadata:
@@ -175,7 +179,8 @@ def save_arrays(path: str | Path, weights: Arrays) -> None:
         weights: Arrays by path, as `get_weights` returns them.
 
     Raises:
-        ValueError: safetensors is not installed, or the folder does not exist.
+        ValueError: The folder does not exist.
+        OSError: The file cannot be written; one that existed is as it was.
     """
     _write(path, weights, {"format": _WEIGHTS})
 
@@ -191,13 +196,34 @@ def load_arrays(path: str | Path) -> Arrays:
         Arrays by path, as `set_weights` takes them.
 
     Raises:
-        ValueError: There is no such file, or it is not safetensors.
+        ValueError: There is no such file, it is damaged, or it is not safetensors.
     """
     tensors, metadata = _read(path)
     if metadata.get("format") != _RUN:
         return tensors
     run = load_run(path)
     return run.best or run.weights
+
+
+def check_place(path: str | Path) -> None:
+    """Find out before a run whether its checkpoints can be written.
+
+    Args:
+        path: The file that the run is to be written to.
+
+    Raises:
+        ImportError: safetensors is not installed.
+        ValueError: The folder does not exist, or the path is a folder.
+        OSError: No file can be made in the folder.
+    """
+    _safetensors()
+    path = _target(path)
+    # A process that is killed while it writes leaves its half behind.
+    for half in path.parent.glob(_half(escape(path.name)) + "*"):
+        if time.time() - half.stat().st_mtime > 3600:  # none takes an hour to write
+            shutil.rmtree(half, ignore_errors=True)
+    with _new_folder(path):
+        pass
 
 
 def _safetensors() -> Any:
@@ -209,25 +235,57 @@ def _safetensors() -> Any:
     return safetensors
 
 
-def _write(path: str | Path, tensors: Arrays, metadata: dict[str, str]) -> None:
-    path = Path(path)
+def _target(path: str | Path) -> Path:
+    path = Path(path).resolve()  # through a link to the file it stands for
     if not path.parent.is_dir():
         raise ValueError(
             f"a checkpoint needs a folder that exists: got {path}. "
             f"Make it with Path({str(path.parent)!r}).mkdir(parents=True)."
         )
-    # In the same folder, so that the last act is a rename: readers see the old file or
-    # the new one, whenever the power goes.
-    half = path.with_name(f".{path.name}.{os.getpid()}.half")
+    if path.is_dir():
+        raise ValueError(
+            f"a checkpoint is a file: got {path}, a folder. Name a file in it, such as "
+            f"{path / 'run.safetensors'}."
+        )
+    return path
+
+
+def _half(name: str) -> str:
+    return f".{name}.half."
+
+
+def _new_folder(path: Path) -> tempfile.TemporaryDirectory:
+    """A folder of one's own beside the file, gone at the end of a `with`."""
+    try:
+        return tempfile.TemporaryDirectory(prefix=_half(path.name), dir=path.parent)
+    except OSError as error:
+        raise OSError(
+            f"a checkpoint needs a folder that can be written to: {path.parent} "
+            f"cannot ({error.strerror}). Name a file elsewhere."
+        ) from error
+
+
+def _write(path: str | Path, tensors: Arrays, metadata: dict[str, str]) -> None:
+    safetensors, path = _safetensors(), _target(path)
     # safetensors writes the bytes as they lie, so a transposed array must be laid out.
     tensors = {name: np.asarray(array, order="C") for name, array in tensors.items()}
-    try:
-        _safetensors().numpy.save_file(tensors, half, metadata)
-        with open(half, "rb") as file:
-            os.fsync(file.fileno())
+    metadata = metadata | {"sha256": _checksum(tensors, metadata)}
+    # In the same file system, so that the last act is a rename: readers see the old
+    # file or the new one, whenever the power goes and however many write.
+    with _new_folder(path) as folder:
+        half, usual = Path(folder, "half"), Path(folder, "usual")
+        usual.touch()  # with the mode that new files have here: safetensors has its own
+        try:
+            safetensors.numpy.save_file(tensors, half, metadata)
+            with open(half, "rb+") as file:
+                os.fsync(file.fileno())
+        except (OSError, safetensors.SafetensorError) as error:
+            raise OSError(
+                f"{path} could not be written: {error}. What was there before is "
+                "as it was. Free some space, or name a file on another disk."
+            ) from error
+        half.chmod((path if path.exists() else usual).stat().st_mode)
         os.replace(half, path)
-    finally:
-        half.unlink(missing_ok=True)
 
 
 def _read(path: str | Path) -> tuple[Arrays, dict[str, str]]:
@@ -237,9 +295,23 @@ def _read(path: str | Path) -> tuple[Arrays, dict[str, str]]:
     try:
         with safetensors.safe_open(path, framework="numpy") as file:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-            return tensors, file.metadata() or {}
+            metadata = file.metadata() or {}
     except safetensors.SafetensorError as error:
         raise ValueError(
             f"{path} must be a safetensors file, and whole: {error}. "
             "Files of other kinds can run code when they are read, so none is."
         ) from None
+    known = metadata.pop("sha256", None)
+    if known is not None and known != _checksum(tensors, metadata):
+        raise ValueError(
+            f"{path} must hold what was written to it: its checksum is another, so "
+            "some of its bytes have changed. Take a copy, or an earlier checkpoint."
+        )
+    return tensors, metadata
+
+
+def _checksum(tensors: Arrays, metadata: dict[str, str]) -> str:
+    names = sorted(tensors)
+    about = json.dumps([names, sorted(metadata.items())]).encode()
+    arrays = (tensors[name] for name in names)
+    return fingerprint(np.frombuffer(about, "uint8"), *arrays)

@@ -1,12 +1,17 @@
-"""What a training run leaves behind, and where it looks up: plain numbers."""
+"""The record of a training run in plain numbers, and when the run is interrupted."""
 
 import math
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from course_lib.config import TrainConfig
 from course_lib.training.schedules import learning_rate
+
+
+class TrainingStopped(UserWarning):
+    """A run ended before its last step because it diverged: NaN or infinity."""
 
 
 @dataclass
@@ -17,11 +22,12 @@ class History:
         losses: The loss of each step's batch, before that step's update.
         learning_rates: The rate of each step.
         grad_norms: Length of each step's gradient, all parameters taken as one vector,
-            before it was clipped.
+            before gradient clipping.
         eval_steps: Steps done when each evaluation was made.
         evals: What the evaluations returned, one list for each name; a plain number is
             called "loss".
-        stopped: Why training ended before its last step; empty if it did not.
+        stopped: Why training ended before its last step, by early stopping or because
+            it diverged; empty if it did not.
     """
 
     losses: list[float] = field(default_factory=list)
@@ -43,31 +49,41 @@ class History:
         known = [i for i, loss in enumerate(losses) if not math.isnan(loss)]
         return min(known, key=losses.__getitem__, default=None)
 
+    @property
+    def diverged(self) -> bool:
+        """Whether the last step's loss or gradient was NaN or infinite."""
+        last = self.losses[-1:] + self.grad_norms[-1:]
+        return not all(map(math.isfinite, last))
+
     def add_steps(
         self, losses: list[float], rates: list[float], grad_norms: list[float]
     ) -> None:
-        """Write steps down; a loss that is no number ends the run."""
-        for i, loss in enumerate(losses):
-            if not math.isfinite(loss) and not self.stopped:
-                self.stopped = f"the loss of step {self.steps + i} was {loss}"
-        self.losses += losses
-        self.learning_rates += rates
-        self.grad_norms += grad_norms
+        """Write steps down, as far as the first that diverged, which ends the run."""
+        for loss, rate, norm in zip(losses, rates, grad_norms, strict=True):
+            self.losses.append(loss)
+            self.learning_rates.append(rate)
+            self.grad_norms.append(norm)
+            if self.diverged:
+                what, size = "gradient's norm", norm
+                if not math.isfinite(loss):
+                    what, size = "loss", loss
+                self.stopped = f"the {what} of step {self.steps - 1} was {size}"
+                break
 
     def add_evaluation(self, result: Any, patience: int | None) -> bool:
-        """Write an evaluation down; too many in a row without a new best end the run.
+        """Write an evaluation down; early stopping ends the run after too many.
 
         Args:
             result: A number, or a dictionary of numbers. The smaller "loss", the
                 better.
-            patience: How many in a row may pass; None means any number.
+            patience: How many in a row may pass without a new best; None means any.
 
         Returns:
             Whether this evaluation is the best so far.
 
         Raises:
             ValueError: The names are not those of earlier evaluations, or patience is
-                asked for and there is no "loss" to judge by.
+                set and there is no "loss" to judge by.
         """
         numbers = result if isinstance(result, dict) else {"loss": result}
         numbers = {name: float(number) for name, number in numbers.items()}
@@ -98,8 +114,7 @@ class History:
                 evaluations and checkpoints cut one short.
 
         Yields:
-            Ranges of steps. The history must have grown by one before the next is asked
-            for; after `stopped` is set there is none.
+            Ranges of steps, each from where the history stands; none once `stopped`.
         """
         every = (config.evaluate_every, config.checkpoint_every)
         while self.steps < config.steps and not self.stopped:
@@ -111,6 +126,36 @@ class History:
         """Whether something is due now that happens at an interval and at the end."""
         ended = self.steps == config.steps or bool(self.stopped)
         return ended or (every is not None and self.steps % every == 0)
+
+    def is_due_to_save(self, config: TrainConfig) -> bool:
+        """Whether to write a checkpoint now; never over a good one after divergence."""
+        return self.is_due(config.checkpoint_every, config) and not self.diverged
+
+    def warn(self, config: TrainConfig, checkpoint: Any) -> None:
+        """Say that the run diverged, and what it left; one that did not says nothing.
+
+        Args:
+            config: How the run is made.
+            checkpoint: Its file, or None.
+        """
+        if not self.diverged:
+            return
+        best = config.patience is not None and self.best is not None
+        kept = "of its best evaluation" if best else "from before that step"
+        text = (
+            f"training stopped after {self.steps - 1} of {config.steps} steps: "
+            f"{self.stopped}. The model has the weights {kept}."
+        )
+        if checkpoint is not None:
+            text += (
+                f" {checkpoint} was not written again: if it exists, it holds an "
+                "earlier state of the run, from which resume=True goes on."
+            )
+        text += (
+            " A smaller learning_rate, a longer warmup or a smaller clip may help, and "
+            "so may a look at that step's batch."
+        )
+        warnings.warn(text, TrainingStopped, stacklevel=3)
 
 
 def rates(steps: range, config: TrainConfig) -> list[float]:

@@ -478,7 +478,7 @@ def test_a_whole_fit_compiles_once_and_the_next_not_at_all():
     from wings import get_wing
 
     wing, traces = get_wing("nnx"), []
-    compiled = wing.module("training.fit")._advance._cache_size
+    compiled = wing.module("training.step")._advance._cache_size
 
     def loss(model, *batch):
         traces.append(1)

@@ -73,13 +73,12 @@ class _Run:
         zeros = jax.tree.map(lambda p: np.zeros(p.shape, p.dtype), parameters)
         first, second = (_like(zeros, parameters) for _ in range(2))
         opt_state = jax.tree.map(self._spread, adamw(model, config).tx.init(zeros))
-        # Copies, because each call reuses the memory of the last one's arrays. All are
-        # tied to their devices from the start, as results are: else the second call
-        # would find another kind of argument than the first, and compile again.
+        # All are tied to their devices from the start, as results are: else the second
+        # call would find another kind of argument than the first, and compile again.
         self.state = (
-            jax.tree.map(lambda p: jax.device_put(jnp.copy(p), p.sharding), parameters),
+            jax.tree.map(lambda p: jax.device_put(p, p.sharding), parameters),
             _with_means(opt_state, mu=first, nu=second),
-            jax.tree.map(lambda a: self._spread(jnp.copy(a)), rest),
+            jax.tree.map(self._spread, rest),
         )
         leaves = jax.tree.leaves(self.state)
         self.where = tuple(a.sharding for a in leaves) if self.mesh else ()

@@ -1,4 +1,4 @@
-r"""AdamW and the length of the gradient (optax).
+r"""AdamW and gradient clipping (optax).
 
     m <- β1 m + (1 - β1) g,   v <- β2 v + (1 - β2) g²                        (eq. 1)
     w <- w - η [ (m / (1 - β1^t)) / (sqrt(v / (1 - β2^t)) + ε) + λ w ]       (eq. 2)
@@ -56,9 +56,10 @@ def _transform(
 def clip_gradient(
     grads: Any, longest: float | None, scale: Any = 1.0
 ) -> tuple[Any, Float[Array, ""]]:
-    """Shorten a gradient that is too long, all its arrays taken as one vector.
+    """Gradient clipping by norm: shorten a gradient that is too long.
 
-    Pascanu et al. 2013, algorithm 1, arXiv:1211.5063.
+    All its arrays are taken as one vector (Pascanu et al. 2013, algorithm 1,
+    arXiv:1211.5063).
 
     Args:
         grads: The gradient, a tree with an array for each parameter.

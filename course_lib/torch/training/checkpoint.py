@@ -61,6 +61,14 @@ class _Run:
         self.parameters = dict(self.bare.named_parameters())
         self.device = next(iter(self.parameters.values())).device
         self.best: Arrays = {}
+        # 1 from the first step that diverged on: the fused AdamW skips its update where
+        # this is set, on the device, as it does for scalers of mixed precision.
+        self.diverged = torch.zeros((), device=self.device)
+        self.optimizer.found_inf = self.diverged
+
+    def skip_bad(self, record: Tensor) -> None:
+        """Make no update any more once a loss or a gradient is NaN or infinite."""
+        self.diverged.logical_or_(~record.isfinite().all())
 
     def keep_best(self) -> None:
         """Remember the weights as they are now."""

@@ -1,4 +1,4 @@
-r"""The loss of predicting one of V classes (PyTorch).
+r"""Cross-entropy, the loss of predicting one of V classes (PyTorch).
 
     L = -sum_n [(1 - ε) log p_n(y_n) + (ε / V) sum_v log p_n(v)] / N          (eq. 1)
 
@@ -23,13 +23,13 @@ def cross_entropy_sum(
     ignore_index: int = -100,
     label_smoothing: float = 0.0,
 ) -> tuple[Float[Tensor, ""], Int[Tensor, ""]]:
-    """Add up the surprise at each target, and count the targets.
+    """Cross-entropy summed over the targets, and how many they are.
 
     A loss that returns this pair lets `fit` divide by the right number when a batch is
     gone through in parts or by several processes, where padding is spread unevenly.
 
     Args:
-        logits: Scores of the V classes, in any unit that softmax takes.
+        logits: Scores of the V classes, whose softmax is p.
         targets: The class that came, 0 to V - 1, or `ignore_index`.
         ignore_index: Marks positions that do not count, such as padding.
         label_smoothing: ε, the share of the target's weight spread over all classes.
@@ -40,7 +40,7 @@ def cross_entropy_sum(
     Raises:
         ValueError: Shapes or dtypes do not fit, or ε is not in [0, 1).
     """
-    check_logits(logits, targets, label_smoothing)
+    check_logits(logits, targets, label_smoothing, ignore_index)
     total = F.cross_entropy(
         logits.flatten(0, -2).float() if logits.itemsize < 4 else logits.flatten(0, -2),
         targets.flatten().long(),
@@ -58,19 +58,16 @@ def cross_entropy(
     ignore_index: int = -100,
     label_smoothing: float = 0.0,
 ) -> Float[Tensor, ""]:
-    """Average the surprise at the targets: eq. 1.
+    """Cross-entropy averaged over the targets that count: eq. 1.
 
     Args:
-        logits: Scores of the V classes.
-        targets: The class that came, 0 to V - 1, or `ignore_index`.
-        ignore_index: Marks positions that do not count, such as padding.
-        label_smoothing: ε, the share of the target's weight spread over all classes.
+        logits: As for `cross_entropy_sum`.
+        targets: As for `cross_entropy_sum`.
+        ignore_index: As for `cross_entropy_sum`.
+        label_smoothing: As for `cross_entropy_sum`.
 
     Returns:
-        The mean over the targets that count, in nats; 0 if none does.
-
-    Raises:
-        ValueError: As `cross_entropy_sum`.
+        The mean in nats, whose exponential is the perplexity; 0 if no target counts.
     """
     total, count = cross_entropy_sum(
         logits, targets, ignore_index=ignore_index, label_smoothing=label_smoothing

@@ -1,0 +1,81 @@
+"""One update of a training run (PyTorch).
+
+Nothing here waits for the device: on an accelerator Python runs ahead of it, and `fit`
+reads the records of many steps at once.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+from course_lib.checks import checking_values
+from course_lib.checks.training import check_loss
+from course_lib.config import TrainConfig
+from course_lib.torch.training.checkpoint import _Run
+from course_lib.torch.training.distributed import _quiet
+from course_lib.torch.training.optim import clip_gradient
+from course_lib.training.batches import Batch, check_parts
+
+
+def _step(
+    run: _Run, batch: Batch, loss: Callable[..., Any], config: TrainConfig, rate: float
+) -> Tensor:
+    """One update; returns the loss and the gradient's length, still on the device."""
+    check_parts(batch, config.accumulate, run.world)
+    parameters = [p for p in run.parameters.values() if p.requires_grad]
+    for p in parameters:
+        p.grad = None
+    short = config.precision == "bfloat16"
+    rows = len(batch[0]) // (config.accumulate * run.world)
+    sums = torch.zeros(2, dtype=_wide(run.device), device=run.device)
+    for part in range(config.accumulate):
+        first = (part * run.world + run.rank) * rows  # this process's share of the part
+        mine = slice(first, first + rows)
+        tensors = _tensors([array[mine] for array in batch], run.device)
+        with _quiet(run.model, part < config.accumulate - 1):
+            with torch.autocast(run.device.type, torch.bfloat16, enabled=short):
+                total, count = check_loss(_call(loss, run.model, tensors), 1)
+            total.backward()
+        sums += _pair(total.detach(), count)
+    if run.world > 1:
+        dist.all_reduce(sums)
+    total, count = sums[0], sums[1].clamp(min=1)
+    for p in parameters:
+        if p.grad is None:  # the loss does not use it: its gradient is 0
+            p.grad = torch.zeros_like(p)
+    # Sums were differentiated, and the processes' gradients were averaged.
+    scale = run.world / count
+    _, norm = clip_gradient([p.grad for p in parameters], config.clip, scale)
+    for group in run.optimizer.param_groups:
+        group["lr"] = rate
+    record = torch.stack([total / count, norm])
+    run.skip_bad(record)
+    run.optimizer.step()
+    return record
+
+
+def _call(loss: Callable[..., Any], model: Any, tensors: list[Tensor]) -> Any:
+    try:
+        return loss(model, *tensors)
+    except IndexError:  # an id or a target outside its range, but of which table?
+        with checking_values():
+            loss(model, *tensors)
+        raise
+
+
+def _pair(total: Tensor, count: Any) -> Tensor:
+    wide, device = _wide(total.device), total.device
+    return torch.stack([total.to(wide), torch.as_tensor(count, dtype=wide).to(device)])
+
+
+def _wide(device: torch.device) -> torch.dtype:
+    """What sums over many parts are kept in; Apple's devices have nothing wider."""
+    return torch.float32 if device.type == "mps" else torch.float64
+
+
+def _tensors(batch: Any, device: torch.device) -> list[Tensor]:
+    arrays = batch if isinstance(batch, (tuple, list)) else (batch,)
+    return [torch.tensor(array).to(device) for array in arrays]
