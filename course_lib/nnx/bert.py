@@ -75,11 +75,12 @@ class BERT(nnx.Module):
         Returns:
             One vector a token.
         """
-        check_ids("ids", ids)
+        check_ids("ids", ids, self.config.vocab_size)
         check_token_types(token_types, ids.shape)
         length = ids.shape[1]
         types = jnp.zeros_like(ids) if token_types is None else token_types
-        x = self.tokens(ids) + self.token_types(types)  # B T D
+        # Unsigned, so that an id below 0 gives NaN and not the table's last row.
+        x = self.tokens(ids.astype("uint32")) + self.token_types(types)  # B T D
         if self.positions is not None:
             x = x + self.positions(length, like=x)
         bias = None

@@ -73,9 +73,10 @@ class GPT(nnx.Module):
         Returns:
             Logits: the softmax of a row is the distribution of the next token.
         """
-        check_ids("ids", ids)
+        check_ids("ids", ids, self.config.vocab_size)
         offset, length = 0 if cache is None else cache.length, ids.shape[1]
-        x = self.tokens(ids)  # B T D
+        # Unsigned, so that an id below 0 gives NaN and not the table's last row.
+        x = self.tokens(ids.astype("uint32"))  # B T D
         if self.positions is not None:
             x = x + self.positions(length, offset, like=x)
         bias = None

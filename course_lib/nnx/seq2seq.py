@@ -122,7 +122,7 @@ class Seq2Seq(nnx.Module):
         Returns:
             The memory: one vector a token of the source.
         """
-        check_ids("source", source)
+        check_ids("source", source, self.config.vocab_size)
         x, bias = self._embed(source, self.source_tokens, self.source_positions)
         for block in self.encoder:
             x = block(x, mask=source_mask, score_bias=bias)
@@ -176,8 +176,8 @@ class Seq2Seq(nnx.Module):
         Returns:
             Logits: the softmax of a row is the distribution of the next token.
         """
-        check_ids("target", target)
         tokens = self.target_tokens or self.source_tokens
+        check_ids("target", target, tokens.num_embeddings)
         x, bias = self._embed(target, tokens, self.target_positions, cache)
         for i, block in enumerate(self.decoder):
             x = block(
@@ -212,7 +212,8 @@ class Seq2Seq(nnx.Module):
     ) -> tuple[Array, Array | None]:
         """Vectors of tokens at their positions, and ALiBi's bias if there is one."""
         offset, length = 0 if cache is None else cache.length, ids.shape[1]
-        x = tokens(ids)  # B T D
+        # Unsigned, so that an id below 0 gives NaN and not the table's last row.
+        x = tokens(ids.astype("uint32"))  # B T D
         if self.config.scale_embeddings:
             x = x * math.sqrt(self.config.d_model)
         if positions is not None:

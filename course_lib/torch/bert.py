@@ -70,7 +70,7 @@ class BERT(nn.Module):
         Returns:
             One vector a token.
         """
-        check_ids("ids", ids)
+        check_ids("ids", ids, self.config.vocab_size)
         check_token_types(token_types, ids.shape)
         length = ids.shape[1]
         types = torch.zeros_like(ids) if token_types is None else token_types

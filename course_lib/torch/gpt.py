@@ -67,7 +67,7 @@ class GPT(nn.Module):
         Returns:
             Logits: the softmax of a row is the distribution of the next token.
         """
-        check_ids("ids", ids)
+        check_ids("ids", ids, self.config.vocab_size)
         offset, length = 0 if cache is None else cache.length, ids.shape[1]
         x = self.tokens(ids)  # B T D
         if self.positions is not None:

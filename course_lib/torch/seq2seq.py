@@ -109,7 +109,7 @@ class Seq2Seq(nn.Module):
         Returns:
             The memory: one vector a token of the source.
         """
-        check_ids("source", source)
+        check_ids("source", source, self.config.vocab_size)
         x, bias = self._embed(source, self.source_tokens, self.source_positions)
         for block in self.encoder:
             x = block(x, mask=source_mask, score_bias=bias)
@@ -163,8 +163,8 @@ class Seq2Seq(nn.Module):
         Returns:
             Logits: the softmax of a row is the distribution of the next token.
         """
-        check_ids("target", target)
         tokens = self.target_tokens or self.source_tokens
+        check_ids("target", target, tokens.num_embeddings)
         x, bias = self._embed(target, tokens, self.target_positions, cache)
         for i, block in enumerate(self.decoder):
             x = block(

@@ -208,7 +208,7 @@ def fingerprint(*arrays: np.ndarray) -> str:
     digest = hashlib.sha256()
     for array in map(np.asarray, arrays):
         digest.update(f"{array.dtype} {array.shape} ".encode())
-        digest.update(np.ascontiguousarray(array).reshape(-1).view("uint8"))
+        digest.update(np.ascontiguousarray(array).reshape(-1).view("uint8").data)
     return digest.hexdigest()
 
 

@@ -245,7 +245,7 @@ def test_a_file_without_one_of_its_parts_is_refused_by_name(wing, tmp_path):
     path = tmp_path / "run.safetensors"
     run(wing, path, steps=1)
     with safetensors.safe_open(path, framework="numpy") as file:
-        about = file.metadata()
+        about = {k: v for k, v in file.metadata().items() if k != "sha256"}
         arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     for gone in ("history.losses", "weights.head.bias", "exp_avg_sq.head.bias"):
         rest = {name: array for name, array in arrays.items() if name != gone}

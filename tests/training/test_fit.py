@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiny import (
     PAD,
+    VOCAB,
     averaged_loss,
     summed_loss,
+    tiny_class,
     tiny_data,
     tiny_gpt,
     tiny_model,
@@ -19,9 +21,16 @@ from tiny import (
 from wings import assert_close
 
 from course_lib.config import TrainConfig
-from course_lib.training import schedules
-from course_lib.training.batches import Batches, Windows, in_turn
-from course_lib.training.history import History
+from course_lib.training import (
+    Batches,
+    History,
+    Runs,
+    TrainingStopped,
+    Windows,
+    in_turn,
+    schedules,
+    spread,
+)
 from course_lib.training.progress import Progress
 
 
@@ -443,13 +452,14 @@ def test_a_loss_that_is_no_number_stops_the_run_and_is_named(wing):
     ids = np.ones((3, 5), int)
     batches = [(ids, np.array(x)) for x in (1.0, 2.0, math.inf, 1.0)]
     batches = [(i, np.broadcast_to(x, (3, 1))) for i, x in batches]
-    history = wing.lib.fit(
-        tiny_model(wing),
-        batches,
-        lambda model, ids, size: (model(ids) * size[..., None]).mean(),
-        config=TrainConfig(steps=50, chunk=2, learning_rate=1e-300),
-    )
-    assert history.steps == 4
+    with pytest.warns(TrainingStopped, match="after 2 of 50 steps: the loss of step 2"):
+        history = wing.lib.fit(
+            tiny_model(wing),
+            batches,
+            lambda model, ids, size: (model(ids) * size[..., None]).mean(),
+            config=TrainConfig(steps=50, chunk=2, learning_rate=1e-300),
+        )
+    assert history.steps == 3
     assert history.stopped.startswith("the loss of step 2 was ")
 
 
@@ -474,31 +484,98 @@ def test_the_mean_loss_is_over_everything_that_counts(wing):
 
 
 def test_a_whole_fit_compiles_once_and_the_next_not_at_all():
-    pytest.importorskip("flax")
+    jax = pytest.importorskip("jax")
     from wings import get_wing
 
-    wing, traces = get_wing("nnx"), []
-    compiled = wing.module("training.step")._advance._cache_size
+    # A program is lowered before it is compiled, or looked for in a cache on disk.
+    wing, traces, lowered = get_wing("nnx"), [], []
+    jax.monitoring.register_event_duration_secs_listener(
+        lambda event, *_, **__: lowered.append(event) if "to_mlir" in event else None
+    )
 
     def loss(model, *batch):
         traces.append(1)
         return summed_loss(wing)(model, *batch)
 
-    before = compiled()
+    def evaluate(model):
+        seen.append((len(traces), len(lowered)))
+        return 0.0
+
     # 29 steps in stretches of 8, cut short by evaluations and by the end.
-    evaluation = {"evaluate_every": 5, "evaluate": lambda model: 0.0}
+    seen = []
+    evaluation = {"evaluate_every": 5, "evaluate": evaluate}
     model, _ = train(wing, steps=29, loss=lambda _: loss, **evaluation)
-    once = len(traces)
-    assert once <= 2
-    assert compiled() == before + 1
+    assert seen[0][0] <= 2
+    assert seen[0][1] > 0  # the listener hears what there is to hear
+    assert set(seen) == {seen[0]}
     model.train()
     # Another seed, other rates, other data, a model trained before.
     train(wing, steps=3, seed=5, learning_rate=0.5, loss=lambda _: loss)
+    before = len(lowered)
     wing.lib.fit(
         model, [tiny_data(12)], loss, config=TrainConfig(steps=3, schedule="cosine")
     )
-    assert len(traces) == once
-    assert compiled() == before + 1
+    assert len(lowered) == before
+    assert len(traces) == seen[0][0]
+
+
+def test_perplexity_is_the_exponential_of_the_mean_loss(wing):
+    model, cut = tiny_model(wing), in_turn(*tiny_data(31), batch_size=7)
+    mean = wing.lib.mean_loss(model, cut, summed_loss(wing))
+    np.testing.assert_allclose(
+        wing.lib.perplexity(model, cut, summed_loss(wing)), math.exp(mean), rtol=1e-12
+    )
+    wing.lib.set_weights(model, {n: 0 * w for n, w in tiny_weights().items()})
+    unsure = wing.lib.perplexity(model, cut, summed_loss(wing))
+    np.testing.assert_allclose(unsure, VOCAB, rtol=1e-12)
+
+
+def test_many_runs_are_the_runs_one_by_one(wing):
+    def make(seed):
+        made.append(seed)
+        return wing.cast(wing.make(tiny_class(wing.name), 0.3, seed=seed), "float64")
+
+    def evaluate(model):
+        return wing.lib.mean_loss(model, [batches(0)], summed_loss(wing))
+
+    made, batches = [], Batches(*tiny_data(), batch_size=12, seed=2)
+    config = TrainConfig(steps=5, learning_rate=0.02, seed=99)
+    runs = wing.lib.fit_many(
+        make,
+        batches,
+        summed_loss(wing),
+        seeds=(3, 5, 7),
+        config=config,
+        evaluate=evaluate,
+    )
+    assert made == runs.seeds == [3, 5, 7]
+    model = make(5)
+    alone = wing.lib.fit(
+        model,
+        batches,
+        summed_loss(wing),
+        config=dataclasses.replace(config, seed=5),
+        evaluate=evaluate,
+    )
+    assert runs.histories[1] == alone
+    weights = wing.lib.get_weights(runs.models[1])
+    for name, w in wing.lib.get_weights(model).items():
+        assert (w == weights[name]).all()
+    assert runs.losses.tolist() == [history.losses for history in runs.histories]
+    ends = sorted(history.evals["loss"][-1] for history in runs.histories)
+    assert len(set(ends)) == 3
+    assert runs.final() == (ends[1], ends[0], ends[2])
+
+
+def test_runs_of_several_lengths_lie_beside_each_other():
+    histories = [History(losses=[5.0, 4.0, 2.0]), History(losses=[1.0, 2.0])]
+    runs = Runs([0, 1], [None, None], histories)
+    np.testing.assert_array_equal(runs.losses, [[5, 4, 2], [1, 2, math.nan]])
+    median, low, high = spread(runs.losses)
+    np.testing.assert_array_equal(median, [3, 3, 2])
+    np.testing.assert_array_equal(low, [1, 2, 2])
+    np.testing.assert_array_equal(high, [5, 4, 2])
+    np.testing.assert_array_equal(spread(np.full((2, 1), math.nan)).median, [math.nan])
 
 
 # What surrounds a run
