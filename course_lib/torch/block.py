@@ -38,13 +38,10 @@ class Block(nn.Module):
         dropout: Share of attention weights, and of each part's output, dropped in
             training.
         bias: Whether the linear maps add a learned constant.
-        n_kv_heads: As in `MultiHeadAttention`.
-        rotary: As in `MultiHeadAttention`; for self-attention only.
+        n_kv_heads: As in `MultiHeadAttention`, and so is `rotary`.
+        rotary: For self-attention only.
         cross_attention: Whether to read a memory between the two parts, as the decoder
             of a translation model does.
-
-    Raises:
-        ValueError: A size, a rate or a name is not allowed.
     """
 
     def __init__(
@@ -95,23 +92,14 @@ class Block(nn.Module):
         score_bias: Float[Tensor, "..."] | None = None,
         cache: LayerCache | None = None,
     ) -> Float[Tensor, "*B T D"]:
-        """Attend, cross-attend where there is a memory, and apply the MLP.
+        """Attention, cross-attention where there is a memory, then the MLP.
 
         Args:
             x: The sequence.
             memory: What cross-attention reads: the encoder's output.
-            mask: True where a position may attend to a position of `x`.
+            mask: With causal, score_bias and cache as in `MultiHeadAttention`, for
+                self-attention. A cache may hold the memory's keys and values, too.
             memory_mask: True where a position may attend to a position of `memory`.
-            causal: As in `MultiHeadAttention`, for self-attention.
-            score_bias: As in `MultiHeadAttention`, for self-attention.
-            cache: As in `MultiHeadAttention`, for self-attention. If it holds the
-                memory's keys and values, they are not computed again.
-
-        Returns:
-            A sequence of the same shape.
-
-        Raises:
-            ValueError: A memory is missing or not wanted, or as `MultiHeadAttention`.
         """
         known = None if cache is None else cache.memory
         check_memory(self.cross_attention is not None, memory, known)

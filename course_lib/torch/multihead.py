@@ -41,10 +41,6 @@ class MultiHeadAttention(nn.Module):
         bias: Whether the four projections add a learned constant.
         dropout: Share of the attention weights dropped in training.
         rotary: Rotates queries and keys by their positions; None leaves them.
-
-    Raises:
-        ValueError: The heads do not divide, `rotary` is not as wide as a head, or the
-            dropout rate is not in [0, 1).
     """
 
     def __init__(
@@ -87,20 +83,17 @@ class MultiHeadAttention(nn.Module):
 
         Args:
             x: The sequence that queries come from.
-            context: The sequence that keys and values come from, or what `project_kv`
+            context: Where keys and values come from: a sequence, or what `project_kv`
                 returned for it; None means `x` itself (self-attention).
             mask: True where a query may attend: `T S`, or `*#B #H #T #S`.
             causal: Whether a query may attend to no later position, besides `mask`.
             score_bias: Added to the scores: `H T S`, or `*#B #H #T #S`.
-            cache: One layer of a `KVCache`: keeps the keys and values of `x` behind the
+            cache: One layer of a `KVCache`: puts the keys and values of `x` behind the
                 earlier ones, and S counts all of them.
 
         Returns:
-            One vector for each position of `x`. A position that may attend to nothing
-            gets the output projection's bias.
-
-        Raises:
-            ValueError: Shapes, kinds or dtypes do not fit; something is empty.
+            One vector for each position of `x`; where it may attend to nothing, the
+            output projection's bias.
         """
         offset = 0 if cache is None else cache.length
         q, k, v = self.project(x, context, cache)
@@ -126,11 +119,7 @@ class MultiHeadAttention(nn.Module):
         causal: bool = False,
         score_bias: Float[Tensor, "..."] | None = None,
     ) -> Float[Tensor, "*B H T S"]:
-        """Attention maps: the weights that `forward` uses, without dropout.
-
-        Returns:
-            One map a head; each row sums to 1, or is 0 if it may attend to nothing.
-        """
+        """Attention maps: the weights that `forward` uses, without dropout."""
         q, k, v = self.project(x, context)
         check_scores(q.shape, k.shape, mask, score_bias)
         if causal:
@@ -148,11 +137,7 @@ class MultiHeadAttention(nn.Module):
         Float[Tensor, "*B G S Dh"],
         Float[Tensor, "*B G S Dh"],
     ]:
-        """Queries, keys and values, split into heads.
-
-        Returns:
-            Queries `*B H T Dh`; keys and values `*B G S Dh`, with what the cache holds.
-        """
+        """Queries, keys and values in heads; the cache takes the new ones in."""
         check_context(x, context, self.q_proj.in_features, torch.Tensor)
         offset = 0 if cache is None else cache.length
         q = split_heads(self.q_proj(x), self.d_head)
@@ -166,15 +151,7 @@ class MultiHeadAttention(nn.Module):
     def project_kv(
         self, context: Float[Tensor, "*B S D"], offset: int | Int[Tensor, ""] = 0
     ) -> KeysValues:
-        """Keys and values of a context, to be computed once and used many times.
-
-        Args:
-            context: The sequence.
-            offset: The position of its first vector.
-
-        Returns:
-            Keys and values, `*B G S Dh`.
-        """
+        """Keys and values of a context whose first vector stands at `offset`."""
         check_context(context, None, self.q_proj.in_features, torch.Tensor)
         k = split_heads(self.k_proj(context), self.d_head)
         if self.rotary is not None:
