@@ -94,12 +94,10 @@ class Block(nn.Module):
     ) -> Float[Tensor, "*B T D"]:
         """Attention, cross-attention where there is a memory, then the MLP.
 
-        Args:
-            x: The sequence.
-            memory: What cross-attention reads: the encoder's output.
-            mask: With causal, score_bias and cache as in `MultiHeadAttention`, for
-                self-attention. A cache may hold the memory's keys and values, too.
-            memory_mask: True where a position may attend to a position of `memory`.
+        `mask`, `causal`, `score_bias` and `cache` are self-attention's, as in
+        `MultiHeadAttention`; the cache may hold the memory's keys and values, too.
+        `memory` is what cross-attention reads, the encoder's output, and `memory_mask`
+        is True where a position may attend to one of it.
         """
         known = None if cache is None else cache.memory
         check_memory(self.cross_attention is not None, memory, known)
