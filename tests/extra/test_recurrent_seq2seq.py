@@ -75,13 +75,47 @@ def test_the_alignment_is_a_distribution_over_the_source(wing, rng):
     assert not maps[..., 3:].any()
 
 
-def test_dropout_is_off_in_evaluation_and_on_in_training(wing, rng):
+def test_dropout_is_off_in_evaluation(wing, rng):
     source, target = (wing.array(ids(rng, n, V_SOURCE)) for n in (S, T))
     model = translator(wing, dropout=0.5)
     once, again = (wing.numpy(model(source, target)) for _ in range(2))
     np.testing.assert_array_equal(once, again)
+
+
+def test_dropout_has_the_rate_that_was_asked_for(wing):
+    parts = wing.dropouts(translator(wing, dropout=0.3))
+    assert {name: wing.rate(part) for name, part in parts.items()} == {"dropout": 0.3}
+
+
+def test_dropout_acts_on_the_source_embedding(wing, rng):
+    source = wing.array(ids(rng, S, V_SOURCE))
+    model = translator(wing, dropout=0.5)
     model.train()
-    assert np.abs(wing.numpy(model(source, target)) - once).max() > 1e-3
+    once, again = (wing.numpy(model.encode(source)) for _ in range(2))
+    assert np.abs(once - again).max() > 1e-3
+
+
+def test_dropout_acts_on_the_target_embedding(wing, rng):
+    """Seen in the alignment, which the dropout before the head does not reach."""
+    source, target = (wing.array(ids(rng, n, V_SOURCE)) for n in (S, T))
+    model = translator(wing, dropout=0.5)
+    memory = model.encode(source)  # in evaluation, without dropout
+    model.train()
+    once, again = (wing.numpy(model._decode(target, memory, None)[1]) for _ in "12")
+    np.testing.assert_array_equal(once[:, 0], again[:, 0])  # before the first token
+    assert np.abs(once[:, 1:] - again[:, 1:]).max() > 1e-4
+
+
+def test_dropout_acts_before_the_head(wing, rng):
+    """Seen through a head that passes its inputs on: about half of them are 0."""
+    source, target = (wing.array(ids(rng, n, V_SOURCE)) for n in (S, 11))
+    model = translator(wing, dropout=0.5)
+    weights = wing.lib.get_weights(model)
+    weights |= {"head.weight": np.eye(V_TARGET, D), "head.bias": np.zeros(V_TARGET)}
+    wing.lib.set_weights(model, weights)
+    model.train()
+    dropped = wing.numpy(model(source, target))[..., :D] == 0
+    assert 0.3 < dropped.mean() < 0.7
 
 
 @pytest.mark.parametrize("attend", [True, False])
