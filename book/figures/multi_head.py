@@ -1,9 +1,11 @@
-"""The picture of the chapter on many heads that is not drawn by its own cells.
+"""The drawings of the pages on multi-head attention that no cell makes.
 
-    python book/figures/multi_head.py   # multi-head-shapes.svg
+    python book/figures/multi_head.py
 
-What happens to the shapes in a layer with two heads, computed by the course's own
-equation. A color is a head. Letters are outlines.
+writes multi-head-sentence.svg (four heads on one sentence), multi-head-shapes.svg (the
+shapes in a layer with two heads) and multi-head-sharing.svg (who shares keys and values
+in MHA, GQA and MQA). All weights are computed by the course's own equation. Letters are
+outlines.
 """
 
 from pathlib import Path
@@ -12,17 +14,96 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.colors import LinearSegmentedColormap, to_rgb
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
+from matplotlib.patches import FancyBboxPatch, Rectangle
 
 from course_lib import oracle, plot
 
 HERE = Path(__file__).parent
 INK, GRAY = plot.COLORS["black"], plot.COLORS["gray"]
+GREEN, ORANGE = plot.COLORS["green"], plot.COLORS["orange"]
+BLUE, RED = plot.COLORS["blue"], plot.COLORS["vermillion"]
+
+WORDS = ("the", "cat", "saw", "the", "dog")
+FEATURES = ("the", "cat", "saw", "dog", "noun", "verb", "cos", "sin")
+QUESTIONS = {  # columns of W_Q and W_K, by feature: as on the page
+    "the word before": (
+        ({"cos": 20, "sin": 20}, {"cos": -20, "sin": 20}),
+        ({"cos": 1}, {"sin": 1}),
+    ),
+    "the same word": (
+        ({"the": 8, "saw": -8}, {"cat": 8, "dog": -8}),
+        ({"the": 1, "saw": -1}, {"cat": 1, "dog": -1}),
+    ),
+    "who?": (({"verb": 8}, {}), ({"noun": 1, "cos": 1}, {})),
+    "whom?": (({"verb": 8}, {}), ({"noun": 1, "cos": -1}, {})),
+}
+
+
+def word_vectors() -> np.ndarray:
+    """One row a word: which word, noun or verb, and its position as an angle."""
+    angle = np.deg2rad(45) * np.arange(len(WORDS))
+    x = np.zeros((len(WORDS), len(FEATURES)))
+    for row, word, a in zip(x, WORDS, angle, strict=True):
+        row[FEATURES.index(word)] = 1
+        row[FEATURES.index("noun")] = word in ("cat", "dog")
+        row[FEATURES.index("verb")] = word == "saw"
+        row[-2:] = np.cos(a), np.sin(a)
+    return x
+
+
+def sentence_maps() -> dict[str, np.ndarray]:
+    """The map of each of the four heads, `T T`, by its question."""
+    x, maps = word_vectors(), {}
+    for question, sides in QUESTIONS.items():
+        q, k = (
+            x @ [[column.get(f, 0) for column in columns] for f in FEATURES]
+            for columns in sides
+        )
+        maps[question] = oracle.attention(q, k, k)[1]
+    return maps
+
+
+def sentence() -> Figure:
+    """Four heads on one sentence: lines from each word to the words it looks at."""
+    figure, grid = plt.subplots(2, 2, figsize=(5.6, 4.3))
+    for ax, (question, weights), color in zip(
+        grid.flat, sentence_maps().items(), (GREEN, ORANGE, BLUE, RED), strict=True
+    ):
+        for i, row in enumerate(weights):
+            told = WORDS[i] == "saw"
+            for j, weight in enumerate(row):
+                if weight > 0.05:
+                    ax.plot(
+                        (i, j),
+                        (0.8, 0.2),
+                        color=color if told else GRAY,
+                        lw=(5 if told else 2.5) * weight,
+                        alpha=1 if told else 0.55,
+                        zorder=3 if told else 2,
+                        solid_capstyle="round",
+                    )
+            for y, where in ((0.86, "bottom"), (0.14, "top")):
+                ax.text(
+                    i,
+                    y,
+                    WORDS[i],
+                    ha="center",
+                    va=where,
+                    fontsize=13,
+                    color=INK,
+                    fontweight="bold" if told and y > 0.5 else "normal",
+                )
+        ax.set_title(question, fontsize=14, fontweight="bold")
+        ax.set(xlim=(-0.6, 4.6), ylim=(-0.08, 1.08))
+        ax.set_axis_off()
+    return figure
+
+
 T, D, H = 4, 6, 2
 WIDTH = D // H
-HEADS = (plot.COLORS["green"], plot.COLORS["orange"])
+HEADS = (GREEN, ORANGE)
 
 
 def _grid(
@@ -51,17 +132,9 @@ def _grid(
                 lw=1.0,
             )
         )
-    middle_x = left + columns / 2
-    ax.text(middle_x, top + 0.3, name, ha="center", va="bottom", color=INK)
-    ax.text(
-        middle_x,
-        top - rows - 0.3,
-        shape,
-        ha="center",
-        va="top",
-        color=GRAY,
-        fontsize=11,
-    )
+    x = left + columns / 2
+    ax.text(x, top + 0.3, name, ha="center", va="bottom", color=INK, fontsize=14)
+    ax.text(x, top - rows - 0.3, shape, ha="center", va="top", color=GRAY)
 
 
 def _sign(ax: Axes, x: float, y: float, text: str):
@@ -77,73 +150,103 @@ def shapes() -> Figure:
     by_column = np.array([HEADS[j // WIDTH] for j in range(D)])
     across = np.tile(by_column, (T, 1))
     down = np.tile(by_column[:, None], (1, D))  # row j of W_O reads feature j
-    figure, ax = plt.subplots(figsize=(7, 7.2))
+    plain = np.full((T, D), GRAY)
+    figure, ax = plt.subplots(figsize=(6, 7))
 
     y = 0.0
-    _grid(ax, 0, y, x, "$X$", "$T \\times D$", colors=np.full((T, D), GRAY))
-    _sign(ax, 7.6, y, "$W_Q$\n$W_K$\n$W_V$")
-    _sign(ax, 8.9, y, "→")
-    for place, (name, values) in enumerate(zip("QKV", (q, k, v), strict=True)):
-        _grid(
-            ax,
-            10 + 7 * place,
-            y,
-            values,
-            f"${name}$",
-            "$T \\times D$",
-            colors=across,
-        )
+    _grid(ax, 0, y, x, "$X$", "$T \\times D$", colors=plain)
+    _sign(ax, 7.8, y, "$W_Q$\n$W_K$\n$W_V$")
+    _sign(ax, 9.5, y, "→")
+    for left, name, values in ((10.5, "$Q$", q), (17.5, "$K$", k), (24.5, "$V$", v)):
+        _grid(ax, left, y, values, name, "$T \\times D$", colors=across)
 
     heads = []
-    for h in range(H):
-        y -= 7.5
+    for h, color in enumerate(HEADS):
+        y -= 8.2
         mine = slice(h * WIDTH, (h + 1) * WIDTH)
-        color = HEADS[h]
         head, weights = oracle.attention(q[:, mine], k[:, mine], v[:, mine])
         heads.append(head)
         index = str(h + 1)
         for left, values, name, shape in (
             (0, q[:, mine], f"$Q_{index}$", "$T \\times d$"),
-            (4.6, k[:, mine].T, f"$K_{index}^\\top$", "$d \\times T$"),
-            (12.4, weights, f"$A_{index}$", "$T \\times T$"),
-            (17.7, v[:, mine], f"$V_{index}$", "$T \\times d$"),
-            (22.6, head, f"head {index}", "$T \\times d$"),
+            (4.8, k[:, mine].T, f"$K_{index}^\\top$", "$d \\times T$"),
+            (14.3, weights, f"$A_{index}$", "$T \\times T$"),
+            (20.3, v[:, mine], f"$V_{index}$", "$T \\times d$"),
+            (26.2, head, f"head {index}", "$T \\times d$"),
         ):
-            _grid(
-                ax,
-                left,
-                y,
-                values,
-                name,
-                shape,
-                colors=np.full(values.shape, color),
-            )
-        _sign(ax, 3.8, y, "×")
-        _sign(ax, 10.5, y, "softmax\n→")
-        _sign(ax, 16.98, y, "×")
-        _sign(ax, 21.6, y, "=")
+            shade = np.full(values.shape, color)
+            _grid(ax, left, y, values, name, shape, colors=shade)
+        _sign(ax, 3.9, y, "×")
+        _sign(ax, 11.55, y, "softmax\n→")
+        _sign(ax, 19.3, y, "×")
+        _sign(ax, 24.75, y, "=")
 
-    y -= 8.3
+    y -= 9.0
     joined = np.concatenate(heads, axis=1)
-    _grid(ax, 0, y, joined, "the heads, joined", "$T \\times D$", colors=across)
-    _sign(ax, 7.2, y, "×")
-    _grid(ax, 8.4, y, w["O"], "$W_O$", "$D \\times D$", colors=down)
-    _sign(ax, 15.8, y, "=")
-    _grid(
-        ax,
-        17.2,
-        y,
-        joined @ w["O"],
-        "output",
-        "$T \\times D$",
-        colors=np.full((T, D), GRAY),
-    )
-    ax.set(xlim=(-0.4, 30.4), ylim=(y - 4.4, 3.3), aspect="equal")
+    _grid(ax, 0, y, joined, "joined heads", "$T \\times D$", colors=across)
+    _sign(ax, 8.1, y, "×")
+    _grid(ax, 10.2, y, w["O"], "$W_O$", "$D \\times D$", colors=down)
+    _sign(ax, 18.3, y, "=")
+    _grid(ax, 20.3, y, joined @ w["O"], "output", "$T \\times D$", colors=plain)
+    ax.set(xlim=(-0.6, 31), ylim=(y - 4.6, 4.0), aspect="equal")
     ax.set_axis_off()
+    return figure
+
+
+def _box(ax: Axes, x: float, y: float, color: str):
+    face = 0.35 * np.array(to_rgb(color)) + 0.65
+    ax.add_patch(
+        FancyBboxPatch(
+            (x - 0.3, y - 0.3),
+            0.6,
+            0.6,
+            boxstyle="round,pad=0,rounding_size=0.12",
+            fc=tuple(face),
+            ec=color,
+            lw=1.6,
+            zorder=3,
+        )
+    )
+
+
+def sharing(n_heads: int = 6) -> Figure:
+    """Query heads and the key and value heads they share, in MHA, GQA and MQA."""
+    kinds = {"multi-head": 6, "grouped-query": 2, "multi-query": 1}
+    palette = (GREEN, ORANGE, BLUE, RED, plot.COLORS["purple"], plot.COLORS["sky"])
+    figure, axes = plt.subplots(1, 3, figsize=(6.2, 2.9))
+    for ax, (kind, n_kv) in zip(axes, kinds.items(), strict=True):
+        group = n_heads // n_kv
+        for g in range(n_kv):
+            color = palette[g] if n_kv > 1 else GRAY
+            middle = g * group + (group - 1) / 2
+            ax.plot((middle, middle), (2, 3), color=color, lw=1.6)
+            for y in (2, 3):
+                _box(ax, middle, y, color)
+            for h in range(g * group, (g + 1) * group):
+                ax.plot((h, middle), (0.3, 1.7), color=color, lw=1.6)
+                _box(ax, h, 0, color)
+        if ax is axes[0]:
+            for y, name in ((3, "V"), (2, "K"), (0, "Q")):
+                ax.text(-0.75, y, name, ha="right", va="center", fontsize=14)
+        ax.set_title(kind, fontsize=14)
+        ax.text(
+            (n_heads - 1) / 2,
+            -0.65,
+            f"$G = {n_kv}$",
+            ha="center",
+            va="top",
+            fontsize=13,
+            color=GRAY,
+        )
+        left = -1.5 if ax is axes[0] else -0.6
+        ax.set(xlim=(left, n_heads - 0.4), ylim=(-1.4, 3.5))
+        ax.set_axis_off()
     return figure
 
 
 if __name__ == "__main__":
     plot.use_style()
     mpl.rcParams["svg.hashsalt"] = "multi-head"
-    shapes().savefig(HERE / "multi-head-shapes.svg", metadata={"Date": None})
+    for draw in (sentence, shapes, sharing):
+        path = HERE / f"multi-head-{draw.__name__}.svg"
+        draw().savefig(path, metadata={"Date": None})
