@@ -97,12 +97,14 @@ def heads() -> Figure:
     back = np.roll(place, -1, axis=1)
     back[0] = place[0]
     word = np.array([[float(w == u) for u in dict.fromkeys(words)] for w in words])
-    verb = np.outer([0, 1, 0, 0, 1], [1.0]), np.outer([0, 0, 1, 0, 0], [1.0])
-    pairs = {
+    verb = np.array([[0.0], [0.0], [1.0], [0.0], [0.0]])
+    noun = np.array([[0.0], [1.0], [0.0], [0.0], [1.0]])
+    early = np.cos(np.deg2rad(45) * np.arange(n))[:, None]
+    pairs = {  # the same four as in multi_head.py
         "the word before": (back, place),
         "the same word": (word, word),
-        "nouns to verb": verb,
-        "everything": (0 * place, place),
+        "who?": (verb, noun + early),
+        "whom?": (verb, noun - early),
     }
     maps = np.stack(
         [
