@@ -43,6 +43,28 @@ def test_small_maps_carry_their_numbers(weights):
     assert not plot.attention_map(np.ones((10, 10))).texts
 
 
+def test_numbers_are_white_on_dark_cells_and_dark_on_light_ones():
+    texts = plot.attention_map(np.array([[0.0, 0.5], [0.7, 1.0]])).texts
+    dark, light = plot.COLORS["black"], "white"
+    assert [text.get_color() for text in texts] == [dark, dark, light, light]
+
+
+def test_long_labels_are_turned_and_short_ones_are_not():
+    def angles(keys):
+        ax = plot.attention_map(np.ones((2, 5)), keys=keys)
+        return {label.get_rotation() for label in ax.get_xticklabels()}
+
+    assert angles("abcde") == {0}
+    assert angles(["transformers"] * 5) == {60}
+
+
+def test_the_floors_words_stay_inside_the_axes():
+    _, ax = plt.subplots()
+    plot.floor(ax, 0.25, "left", where=0.1)
+    plot.floor(ax, 0.5, "right")
+    assert [text.get_ha() for text in ax.texts] == ["left", "right"]
+
+
 def test_arrays_of_either_wing_go_in(wing, weights):
     ax = plot.attention_map(wing.array(weights))
     np.testing.assert_array_equal(ax.images[0].get_array(), weights)

@@ -61,6 +61,17 @@ def test_wings_agree_forward_and_in_every_gradient(both, rng):
         assert_close(grads[1][name], grad)
 
 
+def test_the_start_fills_its_bounds(wing):
+    """As one linear map of width 2 d to a score; wide heads make the bound visible."""
+    weights = wing.lib.get_weights(wing.make(wing.lib.GraphAttention, D_IN, 202, 2))
+    bound = np.sqrt(6 / (2 * 101 + 1))
+    for name in ("a_query", "a_key"):
+        assert 0.9 * bound < np.abs(weights[name]).max() <= bound
+    assert not weights["bias"].any()
+    seeds = wing.lib.get_weights(pool(wing))["seeds"]
+    assert 0.5 < np.abs(seeds).max() / np.sqrt(6 / (3 + D)) <= 1
+
+
 def test_relabelling_the_nodes_relabels_the_output(wing, rng):
     x, edges = graph(rng)
     order = rng.permutation(N)
