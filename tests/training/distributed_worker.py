@@ -35,15 +35,20 @@ def main(wing_name, result, data, fsdp, tensor, checkpoint=None):
 
     wing = get_wing(wing_name)
     rank, world = wing.lib.init_distributed(timeout=60)
-    model = tiny_gpt(wing)
-    if rank > 0:  # a start of its own, which process 0's must replace
-        weights = wing.lib.get_weights(model)
-        wing.lib.set_weights(model, {name: w + 1 for name, w in weights.items()})
     axes = {"data": int(data), "fsdp": int(fsdp), "tensor": int(tensor)}
-    if max(axes.values()) > 1:
-        model = wing.lib.distribute(model, wing.lib.device_mesh(**axes))
+
+    def spread_model():
+        model = tiny_gpt(wing)
+        if rank > 0:  # a start of its own, which process 0's must replace
+            weights = wing.lib.get_weights(model)
+            wing.lib.set_weights(model, {name: w + 1 for name, w in weights.items()})
+        if max(axes.values()) > 1:
+            model = wing.lib.distribute(model, wing.lib.device_mesh(**axes))
+        return model
+
+    model = spread_model()
     batches = Batches(*tiny_data(), batch_size=12, seed=2)
-    settings = {"learning_rate": 0.02, "clip": 0.5, "accumulate": 1}
+    settings = {"learning_rate": 0.02, "clip": 0.5}
     held = share_held(wing_name, model)
     # The second run takes the first one's checkpoint up.
     histories = [
@@ -60,6 +65,13 @@ def main(wing_name, result, data, fsdp, tensor, checkpoint=None):
         )
         for steps in (3, 5)
     ]
+    # The same batches, each gone through in three parts.
+    in_parts = wing.lib.fit(
+        spread_model(),
+        batches,
+        summed_loss(wing),
+        config=TrainConfig(steps=5, accumulate=3, **settings),
+    )
     Path(f"{result}.{rank}").write_text(
         json.dumps(
             {
@@ -68,6 +80,8 @@ def main(wing_name, result, data, fsdp, tensor, checkpoint=None):
                 "losses": histories[1].losses,
                 "grad_norms": histories[1].grad_norms,
                 "evals": histories[1].evals["loss"],
+                "losses_in_parts": in_parts.losses,
+                "grad_norms_in_parts": in_parts.grad_norms,
             }
         )
     )

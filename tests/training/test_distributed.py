@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tiny import tiny_model
 from wings import assert_close, get_wing
 
 from course_lib.training.checkpoint import load_run
@@ -62,15 +63,10 @@ def launch(command, **variables):
     )
 
 
-def run(tmp_path, wing, n_processes, data, fsdp, tensor=1, **variables):
-    """The records of a run, one for each process, and its checkpoint."""
-    result, checkpoint = tmp_path / "result", tmp_path / "run.safetensors"
-    worker = [
-        "distributed_worker",
-        *map(str, (wing, result, data, fsdp, tensor, checkpoint)),
-    ]
+def start(wing, command, n_processes, **variables):
+    """Run a script in one process as `python` does, or in many, and wait for them."""
     if n_processes == 1:
-        finish([launch(["-m", *worker], **variables)])
+        finish([launch(command, **variables)])
     elif wing == "torch":
         launcher = [
             "-m",
@@ -78,23 +74,24 @@ def run(tmp_path, wing, n_processes, data, fsdp, tensor=1, **variables):
             f"--nproc-per-node={n_processes}",
             "--master-addr=127.0.0.1",
             f"--master-port={free_port()}",
-            "-m",
         ]
-        finish([launch([*launcher, *worker], **variables)])
+        finish([launch([*launcher, *command], **variables)])
     else:
         place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
+        place["WORLD_SIZE"] = str(n_processes)
         finish(
             [
-                launch(
-                    ["-m", *worker],
-                    RANK=str(rank),
-                    WORLD_SIZE=str(n_processes),
-                    **place,
-                    **variables,
-                )
+                launch(command, RANK=str(rank), **place, **variables)
                 for rank in range(n_processes)
             ]
         )
+
+
+def run(tmp_path, wing, n_processes, data, fsdp, tensor=1, **variables):
+    """The records of a run, one for each process, and its checkpoint."""
+    result, checkpoint = tmp_path / "result", tmp_path / "run.safetensors"
+    arguments = map(str, (wing, result, data, fsdp, tensor, checkpoint))
+    start(wing, ["-m", "distributed_worker", *arguments], n_processes, **variables)
     records = [
         json.loads(Path(f"{result}.{rank}").read_text()) for rank in range(n_processes)
     ]
@@ -141,6 +138,9 @@ def test_many_give_the_losses_of_one(
         np.testing.assert_allclose(record["held"], held, rtol=0.2)
         for name in ("losses", "grad_norms", "evals"):
             assert_close(record[name], expected[name])
+        # Accumulation on many is none on one.
+        for name in ("losses", "grad_norms"):
+            assert_close(record[f"{name}_in_parts"], expected[name])
     # The checkpoint is whole, whoever wrote it, and the same for one and for many.
     for part in ("weights", "exp_avg", "exp_avg_sq"):
         ours, theirs = getattr(saved, part), getattr(end, part)
@@ -149,10 +149,52 @@ def test_many_give_the_losses_of_one(
             assert_close(ours[name], theirs[name])
 
 
+SCRIPT = """
+import sys
+{imports}
+from course_lib.config import GPTConfig, TrainConfig
+from course_lib.training import Batches
+from tiny import PAD, VOCAB, T, tiny_data
+
+config = GPTConfig(vocab_size=VOCAB, max_len=T, d_model=14, n_layers=1, n_heads=7)
+settings = TrainConfig(steps=3)
+batches = Batches(*tiny_data(), batch_size=12)
+
+
+def loss(model, ids, targets):
+    return cross_entropy_sum(model(ids), targets)
+
+
+{body}
+with open(sys.argv[1], "w") as file:  # the same text, whichever process is last
+    file.write(" ".join(map(str, history.losses)))
+"""
+
+
+def test_the_script_of_the_docstring_runs_on_one_process_and_on_two(wing, tmp_path):
+    doc = wing.module("training.distributed").__doc__
+    lines = [line[4:] for line in doc.splitlines() if line.startswith("    ")]
+    imports = f"from course_lib.{wing.name} import *\n"
+    imports += {"torch": "import torch", "nnx": "from flax import nnx"}[wing.name]
+    if wing.name == "torch":
+        imports += "\ntorch.manual_seed(0)"
+    path, losses = tmp_path / "my_script.py", []
+    path.write_text(SCRIPT.format(imports=imports, body="\n".join(lines)))
+    for n_processes in (1, 2):
+        out = tmp_path / f"losses{n_processes}"
+        start(wing.name, [str(path), str(out)], n_processes)
+        losses.append(np.array(out.read_text().split(), float))
+    assert losses[0].shape == (3,)
+    assert_close(losses[1], losses[0], "float32")
+
+
 def test_one_process_needs_no_others(wing, monkeypatch):
     for name in ("RANK", "WORLD_SIZE"):
         monkeypatch.delenv(name, raising=False)
     assert wing.lib.init_distributed() == (0, 1)
+    if wing.name == "torch":  # where the devices of one process are one
+        model = tiny_model(wing)
+        assert wing.lib.distribute(model, wing.lib.device_mesh(data=1)) is model
     wing.lib.shutdown()
 
 

@@ -5,10 +5,14 @@ each device does (GSPMD, Xu et al. 2021, arXiv:2105.04663). `fit` finds the mesh
 parameters it is given; the pieces know nothing of it. One process or several makes no
 difference to the code.
 
-    start(rank=0, world=2, address="127.0.0.1:8476")     # the other process: rank=1
-    model = distribute(GPT(config, rngs=nnx.Rngs(0)), device_mesh(data=2))
-    history = fit(model, batches, loss)
-    stop()
+    _, world = init_distributed()
+    model = distribute(GPT(config, rngs=nnx.Rngs(0)), device_mesh(data=world))
+    history = fit(model, batches, loss, config=settings)
+    shutdown()
+
+Under plain `python my_script.py` this is one process. Several are started with RANK,
+WORLD_SIZE, MASTER_ADDR and MASTER_PORT set for each, as torchrun does. Where a process
+has several devices, data=jax.device_count() takes them all.
 """
 
 import os
@@ -38,7 +42,7 @@ def init_distributed(
     address: str | None = None,
     timeout: float = 300.0,
 ) -> tuple[int, int]:
-    """Join the other processes of this run, or find out that there are none.
+    """Join the process group of this run; without one, this is the only process.
 
     Args:
         rank: Which of the processes this is, from 0; None reads RANK.
@@ -64,7 +68,7 @@ def init_distributed(
 
 
 def shutdown() -> None:
-    """Leave the other processes; without any it does nothing."""
+    """Leave the process group; without one it does nothing."""
     if jax.process_count() > 1:
         jax.distributed.shutdown()
 

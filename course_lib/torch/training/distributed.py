@@ -5,12 +5,13 @@ or a shard of it (fully sharded, Zhao et al. 2023, arXiv:2304.11277), and sees i
 of each batch. `fit` finds out from the model it is given; the pieces know nothing of
 it.
 
-    torchrun --nproc-per-node 2 -m my_script
+    _, world = init_distributed()
+    model = distribute(GPT(config), device_mesh(data=world))
+    history = fit(model, batches, loss, config=settings)
+    shutdown()
 
-    start()
-    model = distribute(GPT(config), device_mesh(data=2))
-    history = fit(model, batches, loss)
-    stop()
+Under plain `python my_script.py` this is one process; two are started by
+`torchrun --nproc-per-node 2 my_script.py`.
 """
 
 import os
@@ -33,7 +34,7 @@ def init_distributed(
     address: str | None = None,
     timeout: float = 300.0,
 ) -> tuple[int, int]:
-    """Join the other processes of this run, or find out that there are none.
+    """Join the process group of this run; without one, this is the only process.
 
     Args:
         rank: Which of the processes this is, from 0; None reads RANK.
@@ -65,7 +66,7 @@ def init_distributed(
 
 
 def shutdown() -> None:
-    """Leave the other processes; without any it does nothing."""
+    """Leave the process group; without one it does nothing."""
     if dist.is_initialized():
         dist.destroy_process_group()
 
@@ -94,6 +95,8 @@ def device_mesh(*, data: int = 1, fsdp: int = 1, tensor: int = 1) -> Any:
         )
     from torch.distributed.device_mesh import init_device_mesh
 
+    if not dist.is_initialized():  # a mesh needs a group, also one of a single process
+        dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
     kind = "cuda" if torch.cuda.is_available() else "cpu"
     names = ("data", "fsdp", "tensor")
     return init_device_mesh(kind, (data, fsdp, tensor), mesh_dim_names=names)
@@ -107,10 +110,13 @@ def distribute(model: nn.Module, mesh: Any) -> nn.Module:
         mesh: What `device_mesh` returned.
 
     Returns:
-        The model to give to `fit`: wrapped by DDP where only "data" is larger than 1,
-        else the same object, its parameters sharded by FSDP2, block by block. DDP asks
-        that the loss use every parameter, and both that it call the model itself.
+        The model to give to `fit`: the same object on one process; wrapped by DDP where
+        only "data" is larger than 1; else the same object, its parameters sharded by
+        FSDP2, block by block. DDP needs a loss that uses every parameter, and both need
+        one that calls the model itself.
     """
+    if mesh.size() == 1:
+        return model
     if mesh["fsdp"].size() == 1:
         group = mesh["data"].get_group()
         return nn.parallel.DistributedDataParallel(model, process_group=group)
