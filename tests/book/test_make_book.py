@@ -10,11 +10,22 @@ from small_books import HEADER, ROOT, cell
 
 BROKEN = cell("1 / 0"), cell("print('alone')", "torch")
 WHOLE = cell("1 / 1"), cell("print(1)", "torch"), cell("print(1)", "nnx")
+CONTENTS = """\
+format: jb-book
+root: book/intro
+parts:
+  - caption: A part
+    numbered: true
+    chapters:
+      - file: book/chapter
+        sections:
+          - file: book/in-depth
+"""
 
 
 @pytest.fixture
 def course(tmp_path):
-    """A book of two pages, with the settings and the commands of ours."""
+    """A book of three pages, with the settings and the commands of ours."""
     (tmp_path / "book").mkdir()
     for name in ("Makefile", "_config.yml"):
         (tmp_path / name).write_text((ROOT / name).read_text("utf-8"))
@@ -22,9 +33,8 @@ def course(tmp_path):
         (tmp_path / "book" / name).symlink_to(ROOT / "book" / name)
     (tmp_path / "book" / "references.bib").write_text("")
     (tmp_path / "book" / "intro.md").write_text("# The book\n\nWords.\n")
-    (tmp_path / "_toc.yml").write_text(
-        "format: jb-book\nroot: book/intro\nchapters:\n  - file: book/chapter\n"
-    )
+    (tmp_path / "book" / "in-depth.md").write_text("# An optional page\n\nWords.\n")
+    (tmp_path / "_toc.yml").write_text(CONTENTS)
     return tmp_path
 
 
@@ -56,3 +66,5 @@ def test_a_failed_cell_or_a_missing_twin_stops_the_book_until_it_is_fixed(course
     assert status == 0, said
     assert said.rstrip().endswith("_build/html/index.html")
     assert "The book is ready" in said
+    optional = (course / "_build" / "html" / "book" / "in-depth.html").read_text()
+    assert '"section-number">1.1. </span>An optional page' in optional
