@@ -49,7 +49,8 @@ def modes(wing, model):
 
     return [
         not getattr(part, name)
-        for _, part in nnx.iter_modules(model)
+        for _, part in nnx.iter_graph(model)
+        if isinstance(part, nnx.Module)
         for name in ("deterministic", "use_running_average")
         if hasattr(part, name)
     ]

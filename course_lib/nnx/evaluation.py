@@ -25,7 +25,8 @@ def evaluating(model: nnx.Module) -> Iterator[nnx.Module]:
     """
     modes = [
         (part, name, getattr(part, name))
-        for _, part in nnx.iter_modules(model)
+        for _, part in nnx.iter_graph(model)
+        if isinstance(part, nnx.Module)
         for name in _MODES
         if hasattr(part, name)
     ]
