@@ -80,26 +80,30 @@ def test_in_32_bits_it_equals_the_oracle_too(wing, rng, name):
 
 
 RATE = 0.3
-# A stack of blocks: each drops attention weights, and the output of each of its parts.
-BLOCK = ("attention.dropout", "dropout")
-DECODER = (*BLOCK, "cross_attention.dropout")
+# Each dropout layer, and how often a forward pass goes through it: a block has one for
+# the outputs of all its parts, two in an encoder and three in a decoder.
+BLOCK = {"attention.dropout": 1, "dropout": 2}
+DECODER = {"attention.dropout": 1, "cross_attention.dropout": 1, "dropout": 3}
 
 
 def stack(name, parts):
-    return [f"{name}.{layer}.{part}" for layer in range(2) for part in parts]
+    return {
+        f"{name}.{layer}.{part}": n for layer in range(2) for part, n in parts.items()
+    }
 
 
+BERT = {"bert.dropout": 1, **stack("bert.blocks", BLOCK)}
 PLACES = {
-    "GPT": ["dropout", *stack("blocks", BLOCK)],
-    "BERTForMaskedLM": ["bert.dropout", *stack("bert.blocks", BLOCK)],
-    "BERTForClassification": [
-        "dropout",
-        "bert.dropout",
-        *stack("bert.blocks", BLOCK),
-    ],
-    "Seq2Seq": ["dropout", *stack("encoder", BLOCK), *stack("decoder", DECODER)],
-    "ViT": ["dropout", *stack("blocks", BLOCK)],
-    "Forecaster": ["dropout", *stack("blocks", BLOCK)],
+    "GPT": {"dropout": 1, **stack("blocks", BLOCK)},
+    "BERTForMaskedLM": BERT,
+    "BERTForClassification": {"dropout": 1, **BERT},
+    "Seq2Seq": {
+        "dropout": 2,  # source and target
+        **stack("encoder", BLOCK),
+        **stack("decoder", DECODER),
+    },
+    "ViT": {"dropout": 1, **stack("blocks", BLOCK)},
+    "Forecaster": {"dropout": 1, **stack("blocks", BLOCK)},
 }
 
 
@@ -152,16 +156,10 @@ def test_a_layer_drops_as_often_as_it_stands_in_the_model(wing, rng, name, monke
     monkeypatch.setattr(kind, forward, counted)
     model.train()
     case.call(wing, model, case.draw(rng))
-    for path in PLACES[name]:
-        if path.endswith("attention.dropout"):
-            continue  # in PyTorch the framework's function drops the weights
-        expected = 2 if path.endswith(".dropout") else 1  # a block has two parts,
-        expected += path.startswith("decoder")  # a decoder's block three
-        if path == "bert.dropout":
-            expected = 1
-        if (name, path) == ("Seq2Seq", "dropout"):
-            expected = 2  # source and target
-        assert calls[path] == expected, path
+    for path, expected in PLACES[name].items():
+        # In PyTorch, the framework's attention drops the weights itself.
+        if not path.endswith("attention.dropout"):
+            assert calls[path] == expected, path
 
 
 @pytest.mark.parametrize("position", POSITIONS)
