@@ -9,7 +9,6 @@ object's address, a warning) is refused, with the cell's name.
 import base64
 import io
 import re
-import struct
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,9 +16,6 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageChops
 
-PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
-# What a decoder needs, and nothing else: no software name, no date, no resolution.
-PNG_CHUNKS = {b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND"}
 PLACES = (Path.home(), Path(sys.prefix), Path(__file__).resolve().parents[2])
 COLORS = 256
 UNSEEN = 16  # steps out of 255, in a channel
@@ -31,21 +27,6 @@ UNSTABLE = {
     ),
     "a file of the kernel": re.compile(r"ipykernel_\d+|<ipython-input-"),
 }
-
-
-def strip_png(data: bytes) -> bytes:
-    """Drop from a PNG what does not change a pixel."""
-    if not data.startswith(PNG_SIGNATURE):
-        raise ValueError("not a PNG: its signature is missing.")
-    kept = [PNG_SIGNATURE]
-    position = len(PNG_SIGNATURE)
-    while position < len(data):
-        (length,) = struct.unpack_from(">I", data, position)
-        end = position + 12 + length
-        if data[position + 4 : position + 8] in PNG_CHUNKS:
-            kept.append(data[position:end])
-        position = end
-    return b"".join(kept)
 
 
 def shrink_png(data: bytes) -> bytes:
@@ -60,22 +41,21 @@ def shrink_png(data: bytes) -> bytes:
     Returns:
         A PNG without metadata; the same bytes again if it was shrunk already.
     """
-    image = Image.open(io.BytesIO(data))
+    image = Image.open(io.BytesIO(data), formats=["PNG"])
     opaque = image.mode == "RGB" or (
         image.mode == "RGBA" and image.getchannel("A").getextrema() == (255, 255)
     )
-    if not opaque:
-        return strip_png(data)
-    image = image.convert("RGB")
-    few = image.quantize(
-        COLORS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE
-    )
-    change = np.asarray(ImageChops.difference(image, few.convert("RGB")))
-    if change.max() > UNSEEN:
-        few = image
+    if opaque:
+        image = image.convert("RGB")
+        few = image.quantize(
+            COLORS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE
+        )
+        change = np.asarray(ImageChops.difference(image, few.convert("RGB")))
+        image = few if change.max() <= UNSEEN else image
+    # Pillow writes what a decoder needs: no program's name, no date, no resolution.
     buffer = io.BytesIO()
-    few.save(buffer, format="png", optimize=True)
-    return strip_png(buffer.getvalue())
+    image.save(buffer, format="png", optimize=True)
+    return buffer.getvalue()
 
 
 def clean_outputs(outputs: list[dict[str, Any]], source: str) -> list[dict[str, Any]]:
