@@ -1,10 +1,10 @@
-"""The two pictures of the attention chapter that are not drawn by its own cells.
+"""The pictures of the two pages on attention that are not drawn by their own cells.
 
-    python book/figures/attention.py shapes   # attention-shapes.svg
+    python book/figures/attention.py          # attention-blend.svg, attention-shapes.svg
     python book/figures/attention.py cost     # attention-cost.svg, timed here
 
-The clock's answer differs from machine to machine and from run to run, so it is drawn
-here, once, and the chapter's cells count operations instead. Letters are outlines.
+Times differ from machine to machine and from run to run, so they are drawn here, once,
+and the page's cells count operations instead. Letters are outlines.
 """
 
 import sys
@@ -61,6 +61,68 @@ def _frame(ax: Axes, left: float, bottom: float, width: float, height: float):
             (left, bottom), width, height, fill=False, ec=plot.COLORS["green"], lw=2.6
         )
     )
+
+
+def _arrow(ax: Axes, start, end, color: str, *, width: float, style: str = "-"):
+    ax.annotate(
+        "",
+        end,
+        start,
+        arrowprops={
+            "arrowstyle": "-|>,head_length=0.55,head_width=0.28",
+            "color": color,
+            "lw": width,
+            "ls": style,
+            "shrinkA": 0,
+            "shrinkB": 0,
+        },
+    )
+
+
+def blend() -> Figure:
+    """The word "bank" in two phrases, before and after attention, as arrows."""
+    the, bank = np.zeros(2), np.ones(2)
+    figure, axes = plt.subplots(1, 2, figsize=(7, 4.2))
+    phrases = (("central", np.array([3.0, 0.0])), ("steep", np.array([0.0, 3.0])))
+    for ax, (word, arrow) in zip(axes, phrases, strict=True):
+        words = np.stack([the, arrow, bank])
+        (output,), (weights,) = oracle.attention(bank[None], words, words)
+        first = weights[1] * arrow  # the blend, tip to tail; "the" adds nothing
+        _arrow(ax, (0, 0), arrow, plot.COLORS["gray"], width=1.8)
+        _arrow(ax, (0, 0), bank, plot.COLORS["gray"], width=1.8)
+        _arrow(ax, first, output, plot.COLORS["orange"], width=2.2)
+        _arrow(ax, (0, 0), first, plot.COLORS["orange"], width=2.2)
+        _arrow(ax, (0, 0), output, plot.COLORS["blue"], width=3.2)
+        ax.plot(0, 0, "o", color=plot.COLORS["gray"], ms=7)
+        money = word == "central"
+        shares = [f"{100 * weight:.0f}%" for weight in weights]
+        for text, place, color, side in (
+            (f"{word} {shares[1]}", arrow, "gray", (0, -11) if money else (9, -4)),
+            (f"bank {shares[2]}", bank, "gray", (5, 5)),
+            (f"the {shares[0]}", the, "gray", (-2, -11)),
+            ("new bank", output, "blue", (4, 7) if money else (9, 4)),
+        ):
+            ax.annotate(
+                text,
+                place,
+                xytext=side,
+                textcoords="offset points",
+                ha="right" if money and text.startswith("central") else "left",
+                va="top" if side[1] < -9 else "bottom",
+                color=plot.COLORS[color],
+                fontweight="bold" if color == "blue" else "normal",
+            )
+        ax.set(
+            title=f"the {word} bank",
+            xlabel="money",
+            ylabel="water",
+            aspect="equal",
+            xlim=(-0.3, 3.3),
+            ylim=(-0.6, 3.3),
+            xticks=range(4),
+            yticks=range(4),
+        )
+    return figure
 
 
 def shapes() -> Figure:
@@ -169,7 +231,7 @@ def cost() -> Figure:
 if __name__ == "__main__":
     plot.use_style()
     mpl.rcParams["svg.hashsalt"] = "attention"
-    for draw in (globals()[name] for name in sys.argv[1:] or ("shapes",)):
+    for draw in (globals()[name] for name in sys.argv[1:] or ("blend", "shapes")):
         figure = draw()
         path = HERE / f"attention-{draw.__name__}.svg"
         figure.savefig(path, metadata={"Date": None})
