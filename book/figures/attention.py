@@ -1,7 +1,7 @@
 """The pictures of the two pages on attention that are not drawn by their own cells.
 
-    python book/figures/attention.py          # attention-blend.svg, attention-shapes.svg
-    python book/figures/attention.py cost     # attention-cost.svg, timed here
+    python book/figures/attention.py          # attention-blend and attention-shapes
+    python book/figures/attention.py cost     # attention-cost, timed here
 
 Times differ from machine to machine and from run to run, so they are drawn here, once,
 and the page's cells count operations instead. Letters are outlines.
