@@ -1,4 +1,4 @@
-"""The rules of a training run, written once for both wings."""
+"""The rules of a training run, for both wings; each breach is a `ValueError`."""
 
 import math
 from collections.abc import Mapping
@@ -19,14 +19,10 @@ def check_world(
         rank: Which of the processes this is, or None.
         world: How many there are, or None.
         address: "host:port" of process 0, or None.
-        environment: RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT are read where None
-            came.
+        environment: Where RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT replace None.
 
     Returns:
         Rank, number of processes and address; the address is empty for one process.
-
-    Raises:
-        ValueError: Something is missing, or the rank is not below the number.
     """
     world = int(environment.get("WORLD_SIZE", 1)) if world is None else world
     rank = int(environment.get("RANK", 0)) if rank is None else rank
@@ -48,16 +44,7 @@ def check_world(
 
 
 def check_mesh(axes: dict[str, int], available: int, of_what: str) -> None:
-    """Refuse a grid that does not use each device exactly once.
-
-    Args:
-        axes: Size of each axis, by name.
-        available: How many devices or processes there are.
-        of_what: "devices" or "processes".
-
-    Raises:
-        ValueError: A size is not positive, or the product is another number.
-    """
+    """Refuse a mesh that does not use each of the devices or processes exactly once."""
     for name, size in axes.items():
         check_size(name, size)
     product = math.prod(axes.values())
@@ -70,18 +57,7 @@ def check_mesh(axes: dict[str, int], available: int, of_what: str) -> None:
 
 
 def check_loss(value: Any, n_rows: int) -> tuple[Any, Any]:
-    """Read what a loss returned as a sum and a count, and refuse anything else.
-
-    Args:
-        value: One number, a mean, or the pair of a sum and how many things were summed.
-        n_rows: The count that a mean stands for.
-
-    Returns:
-        The sum and the count.
-
-    Raises:
-        ValueError: The sum is not a single number with a dtype, as tensors have.
-    """
+    """Read what a loss returned as a sum and a count; a mean counts `n_rows` times."""
     pair = isinstance(value, (tuple, list)) and len(value) == 2
     total, count = value if pair else (value, n_rows)
     if tuple(getattr(total, "shape", (-1,))) != ():
@@ -101,13 +77,13 @@ def check_fit(
     resume: bool,
     dtypes: Mapping[str, str],
 ) -> None:
-    """Refuse a training run that lacks what it needs.
+    """Refuse a training run that lacks what it needs, or weights in half precision.
 
     Args:
-        config: The run's `TrainConfig`.
-        evaluate: The function that evaluates, or None.
-        checkpoint: The file, or None.
-        resume: Whether to go on with the run in that file.
+        config: As for `fit`.
+        evaluate: As for `fit`.
+        checkpoint: As for `fit`.
+        resume: As for `fit`.
         dtypes: The dtype of each parameter, by path.
     """
     for name, dtype in dtypes.items():
@@ -131,14 +107,7 @@ def check_fit(
 
 
 def check_stack(batches: list[tuple[Any, ...]]) -> None:
-    """Refuse batches of different shapes, which cannot be stacked.
-
-    Args:
-        batches: Arrays of several steps.
-
-    Raises:
-        ValueError: With the first two shapes that differ.
-    """
+    """Refuse batches of different shapes, which cannot be stacked."""
     shapes = [[tuple(array.shape) for array in batch] for batch in batches]
     for shape in shapes:
         if shape != shapes[0]:

@@ -28,9 +28,6 @@ class Batches:
         batch_size: Examples in a batch.
         seed: Seed of the orders.
         shuffle: False keeps the order of the rows, the same in every epoch.
-
-    Raises:
-        ValueError: The arrays differ in rows, or hold fewer than one batch.
     """
 
     def __init__(
@@ -87,9 +84,6 @@ class Windows:
         length: T, positions in a window.
         batch_size: Windows in a batch.
         seed: Seed of the places.
-
-    Raises:
-        ValueError: The row is shorter than one window and its last target.
     """
 
     def __init__(
@@ -133,9 +127,6 @@ def in_turn(*arrays: np.ndarray, batch_size: int) -> list[Batch]:
 
     Returns:
         Every row once; the last batch may be shorter.
-
-    Raises:
-        ValueError: The arrays differ in rows.
     """
     check_size("batch_size", batch_size)
     arrays = check_rows(arrays)
@@ -156,18 +147,7 @@ def check_rows(arrays: Sequence[np.ndarray]) -> Batch:
 
 
 def batch_at(batches: Any) -> Callable[[int], Batch]:
-    """Read `fit`'s batches as a function of the step that returns a tuple of arrays.
-
-    Args:
-        batches: A function of the step, as `Batches` is, or a list, which is gone
-            through again and again. A batch is one array or a tuple of them.
-
-    Returns:
-        The function.
-
-    Raises:
-        ValueError: It is neither, or an empty list.
-    """
+    """Read `fit`'s batches as a function of the step that returns a tuple of arrays."""
     if isinstance(batches, Sequence) and len(batches):
         return lambda step: _as_tuple(batches[step % len(batches)])
     if not callable(batches):
@@ -181,14 +161,9 @@ def batch_at(batches: Any) -> Callable[[int], Batch]:
 
 
 def order_of(batches: Any) -> dict[str, Any]:
-    """What decides `fit`'s batches, as far as it can be known.
+    """What decides `fit`'s batches: their own `order`, or a list's fingerprint.
 
-    Args:
-        batches: As for `fit`.
-
-    Returns:
-        The `order` that the batches have themselves, as `Batches` does, or the
-        fingerprint of a list; empty for any other function of the step.
+    Empty for any other function of the step.
     """
     if isinstance(batches, Sequence):
         arrays = (array for batch in batches for array in _as_tuple(batch))
@@ -197,14 +172,7 @@ def order_of(batches: Any) -> dict[str, Any]:
 
 
 def fingerprint(*arrays: np.ndarray) -> str:
-    """A number that differs where arrays differ: SHA-256 of dtypes, shapes and bytes.
-
-    Args:
-        *arrays: NumPy arrays, or what becomes one.
-
-    Returns:
-        64 hexadecimal digits.
-    """
+    """Checksum of arrays: SHA-256 of dtypes, shapes and bytes, 64 hex digits."""
     digest = hashlib.sha256()
     for array in map(np.asarray, arrays):
         digest.update(f"{array.dtype} {array.shape} ".encode())
@@ -219,9 +187,6 @@ def check_parts(batch: Batch, n_parts: int, n_processes: int = 1) -> None:
         batch: Arrays with one example a row.
         n_parts: Parts that the batch is gone through in.
         n_processes: Processes or devices that each take an equal share of a part.
-
-    Raises:
-        ValueError: The rows do not divide, or the arrays differ in rows.
     """
     n_rows = len(check_rows(batch)[0])
     if n_rows % (n_parts * n_processes):

@@ -61,12 +61,7 @@ class Checkpoint:
 
 
 def save_run(path: str | Path, checkpoint: Checkpoint) -> None:
-    """Write a run to a file, all or nothing.
-
-    Args:
-        path: The file; one that exists is replaced.
-        checkpoint: The run.
-    """
+    """Write a run to a file, all or nothing; a file that exists is replaced."""
     history = checkpoint.history
     tensors = {
         f"{part}.{name}": array
@@ -87,17 +82,7 @@ def save_run(path: str | Path, checkpoint: Checkpoint) -> None:
 
 
 def load_run(path: str | Path) -> Checkpoint:
-    """Read a run from a file.
-
-    Args:
-        path: A file that `save_run` wrote, in either wing.
-
-    Returns:
-        The run, as it was saved.
-
-    Raises:
-        ValueError: There is no such file, it is damaged, or it does not hold a run.
-    """
+    """Read a run that `save_run` wrote, in either wing."""
     tensors, metadata = _read(path)
     if metadata.get("format") != _RUN or "run" not in metadata:
         raise ValueError(
@@ -142,7 +127,7 @@ def load_run(path: str | Path) -> Checkpoint:
 def check_same_run(
     path: str | Path, saved: Checkpoint, config: TrainConfig, order: dict[str, Any]
 ) -> None:
-    """Refuse to go on with a run that was made in another way.
+    """Refuse to resume a run with another configuration or other data.
 
     Args:
         path: The file, for the error.
@@ -150,9 +135,6 @@ def check_same_run(
         config: What the run is to go on with. `chunk` and `checkpoint_every` may
             differ, and `steps` too where the schedule does not depend on it.
         order: What decides the order of the data now; empty where that is not known.
-
-    Raises:
-        ValueError: With every difference.
     """
     may_change = _MAY_CHANGE | ({"steps"} if config.schedule != "cosine" else set())
     differ = [
@@ -172,31 +154,14 @@ def check_same_run(
 
 
 def save_arrays(path: str | Path, weights: Arrays) -> None:
-    """Write weights alone to a file, all or nothing.
-
-    Args:
-        path: The file; one that exists is replaced.
-        weights: Arrays by path, as `get_weights` returns them.
-
-    Raises:
-        ValueError: The folder does not exist.
-        OSError: The file cannot be written; one that existed is as it was.
-    """
+    """Write weights alone, as `get_weights` returns them, all or nothing."""
     _write(path, weights, {"format": _WEIGHTS})
 
 
 def load_arrays(path: str | Path) -> Arrays:
-    """Read weights from a file.
+    """Read weights, as `set_weights` takes them, from any safetensors file.
 
-    Args:
-        path: A safetensors file: weights alone, or a whole run, of which the weights
-            are taken (the best ones, where it kept them).
-
-    Returns:
-        Arrays by path, as `set_weights` takes them.
-
-    Raises:
-        ValueError: There is no such file, it is damaged, or it is not safetensors.
+    Of a whole run they are the best ones, where it kept them, or else the last.
     """
     tensors, metadata = _read(path)
     if metadata.get("format") != _RUN:
@@ -206,16 +171,7 @@ def load_arrays(path: str | Path) -> Arrays:
 
 
 def check_place(path: str | Path) -> None:
-    """Find out before a run whether its checkpoints can be written.
-
-    Args:
-        path: The file that the run is to be written to.
-
-    Raises:
-        ImportError: safetensors is not installed.
-        ValueError: The folder does not exist, or the path is a folder.
-        OSError: No file can be made in the folder.
-    """
+    """Find out before a run whether its checkpoints can be written to this file."""
     _safetensors()
     path = _target(path)
     # A process that is killed while it writes leaves its half behind.

@@ -107,14 +107,9 @@ class History:
         return best == last
 
     def spans(self, config: TrainConfig) -> Iterator[range]:
-        """Cut what is left of a run into stretches that nothing interrupts.
+        """Stretches of steps up to the next evaluation, checkpoint or end of a chunk.
 
-        Args:
-            config: Gives the number of steps, how long a stretch may be, and when
-                evaluations and checkpoints cut one short.
-
-        Yields:
-            Ranges of steps, each from where the history stands; none once `stopped`.
+        Each starts where the history stands; there is none once it is `stopped`.
         """
         every = (config.evaluate_every, config.checkpoint_every)
         while self.steps < config.steps and not self.stopped:
@@ -132,12 +127,7 @@ class History:
         return self.is_due(config.checkpoint_every, config) and not self.diverged
 
     def warn(self, config: TrainConfig, checkpoint: Any) -> None:
-        """Say that the run diverged, and what it left; one that did not says nothing.
-
-        Args:
-            config: How the run is made.
-            checkpoint: Its file, or None.
-        """
+        """Warn if the run diverged, and say what it left in model and checkpoint."""
         if not self.diverged:
             return
         best = config.patience is not None and self.best is not None

@@ -1,8 +1,4 @@
-"""A line on the screen that says how far training is.
-
-It is for people: it keeps quiet where COURSE_QUIET=1 or CI is set, and where nobody
-would see it move (no terminal and no notebook).
-"""
+"""Progress bar. Quiet with COURSE_QUIET=1 or CI, and without terminal or notebook."""
 
 import os
 import sys
@@ -43,7 +39,7 @@ class Progress:
 
 
 def wanted() -> bool:
-    """Whether anybody would look: a terminal or a notebook, and nobody said no."""
+    """Whether there is a terminal or a notebook, and no variable against it."""
     if os.environ.get("COURSE_QUIET") == "1" or os.environ.get("CI"):
         return False
     return sys.stderr.isatty() or _in_notebook()

@@ -1,8 +1,9 @@
-r"""The learning rate as a function of the step, in plain numbers.
+r"""Learning-rate schedules, with a linear warm-up, in plain numbers.
 
-A schedule knows no framework: the wings ask it for the rate of each step and hand that
-number to their optimizer, so both train at exactly the same rates. `step` counts from
-0; the update it makes is number t = step + 1, which is what the equations count.
+Both wings hand these numbers to their optimizers, so they train at exactly the same
+rates. `step` counts the steps already done, from 0; the update it makes is number
+t = step + 1, which is what the equations count. `peak` is the rate after the `warmup`
+updates, the last of which is at `peak`.
 """
 
 import math
@@ -11,35 +12,17 @@ from course_lib.config import TrainConfig
 
 
 def constant(step: int, *, peak: float, warmup: int = 0) -> float:
-    """Rise in a straight line over the first `warmup` updates, then stay.
-
-    Args:
-        step: Steps already done.
-        peak: The rate after warm-up.
-        warmup: Updates that the rise takes; the last of them is at `peak`.
-
-    Returns:
-        The rate of this step.
-    """
+    """Linear warm-up, then a constant rate."""
     return peak * min(1.0, (step + 1) / max(1, warmup))
 
 
 def cosine(
     step: int, *, peak: float, steps: int, warmup: int = 0, floor: float = 0.0
 ) -> float:
-    """Rise over the warm-up, then fall along half a cosine wave.
+    """Linear warm-up, then a fall along half a cosine wave to `floor · peak`.
 
-    Loshchilov and Hutter 2017, eq. 5, arXiv:1608.03983, without restarts.
-
-    Args:
-        step: Steps already done.
-        peak: The rate after warm-up.
-        steps: Steps in all; the last of them is at the floor.
-        warmup: Updates that the rise takes.
-        floor: Where the wave ends, as a share of `peak`.
-
-    Returns:
-        The rate of this step.
+    Loshchilov and Hutter 2017, eq. 5, arXiv:1608.03983, without restarts. The last of
+    the `steps` steps is at the floor.
     """
     if step < warmup:
         return constant(step, peak=peak, warmup=warmup)
@@ -48,17 +31,9 @@ def cosine(
 
 
 def inverse_sqrt(step: int, *, peak: float, warmup: int) -> float:
-    """Rise over the warm-up, then fall with the root of the number of updates.
+    """Linear warm-up, then a fall with the root of the number of updates.
 
     Vaswani et al. 2017, eq. 3, arXiv:1706.03762, whose `peak` is `vaswani_peak`.
-
-    Args:
-        step: Steps already done.
-        peak: The rate after warm-up.
-        warmup: Updates that the rise takes, at least 1.
-
-    Returns:
-        The rate of this step.
     """
     t = step + 1
     return peak * min(t / warmup, math.sqrt(warmup / t))
@@ -74,15 +49,7 @@ def vaswani_peak(d_model: int, warmup: int) -> float:
 
 
 def learning_rate(step: int, config: TrainConfig) -> float:
-    """The rate that a training run of this configuration uses at this step.
-
-    Args:
-        step: Steps already done.
-        config: Its `schedule`, `learning_rate`, `warmup`, `floor` and `steps` count.
-
-    Returns:
-        The rate, never above `config.learning_rate`.
-    """
+    """The rate that a run of this configuration has at this step."""
     peak, warmup = config.learning_rate, config.warmup
     if config.schedule == "cosine":
         return cosine(

@@ -14,7 +14,7 @@ import sys
 import time
 from pathlib import Path
 
-STEPS = 3000  # more than fifty lives of a second get through
+STEPS = 1_000_000  # more than all lives together get through
 
 
 def train(wing_name, path, steps):

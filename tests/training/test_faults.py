@@ -10,8 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from models import MODELS
 from tiny import PAD, VOCAB, T, summed_loss, tiny_data, tiny_gpt, tiny_model
 
+from course_lib.checks import checking_values
 from course_lib.config import TrainConfig
 from course_lib.training import Batches, TrainingStopped, Windows
 from course_lib.training.checkpoint import load_arrays, load_run, save_arrays
@@ -164,6 +166,30 @@ def test_an_id_out_of_range_gets_the_same_words(wing, where, bad, message, step)
         wing.lib.fit(model, batches, summed_loss(wing), config=TrainConfig(steps=9))
     # The model has not learned from it.
     assert all(np.isfinite(w).all() for w in wing.lib.get_weights(model).values())
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "called"),
+    [
+        ("BERTForClassification", 0, "ids"),
+        ("Seq2Seq", 0, "source"),
+        ("Seq2Seq", 1, "t"),
+    ],
+)
+def test_every_model_of_tokens_says_which_id_is_out_of_range(wing, name, place, called):
+    model, draw = MODELS[name], np.random.default_rng(3)
+    built, inputs = model.build(wing), model.draw(draw)
+    inputs[place][1, 2] = -1
+    with (
+        checking_values(),
+        pytest.raises(
+            ValueError,
+            match=rf"{called}\w* must lie between 0 and 12, .*-1 at \[1, 2\]",
+        ),
+    ):
+        model.call(wing, built, inputs)
+    if wing.name == "nnx":  # compiled code cannot raise an error: a number is spoiled
+        assert np.isnan(wing.numpy(model.call(wing, built, inputs))).any()
 
 
 # Before the first step

@@ -1,9 +1,9 @@
 """A model and its training in a file, and back (Flax NNX).
 
-What the file holds is described in `course_lib.training.checkpoint`. A run taken up
-again in the wing that wrote it goes on bit for bit. In the other wing it goes on with
-the same weights, optimizer, step, learning rate, data and history; only dropout starts
-a stream of its own there: the two frameworks draw their random numbers differently.
+What the file holds is described in `course_lib.training.checkpoint`. A run resumed in
+the wing that wrote it goes on bit for bit. In the other wing it goes on with the same
+weights, optimizer, step, learning rate, data and history; only dropout starts a stream
+of its own there, since the frameworks draw random numbers differently.
 """
 
 from pathlib import Path
@@ -29,9 +29,6 @@ def save_weights(model: nnx.Module, path: str | Path) -> None:
     Args:
         model: Any module of this wing.
         path: The file, safetensors; one that exists is replaced, all or nothing.
-
-    Raises:
-        ValueError: The folder does not exist.
     """
     graphdef, parameters, rest = nnx.split(model, nnx.Param, ...)
     arrays = _read(graphdef, parameters, rest)
@@ -44,11 +41,7 @@ def load_weights(model: nnx.Module, path: str | Path) -> None:
 
     Args:
         model: Built as the model that was saved.
-        path: What `save_weights` wrote, or a run that `fit` wrote.
-
-    Raises:
-        ValueError: There is no such file, it is of another kind, or it does not fit the
-            model; the model is left as it was.
+        path: What `save_weights` or `fit` wrote; an error leaves the model as it was.
     """
     graphdef, parameters, rest = nnx.split(model, nnx.Param, ...)
     arrays = checkpoints.load_arrays(path)

@@ -53,9 +53,6 @@ def init_distributed(
 
     Returns:
         This process's rank and the number of processes.
-
-    Raises:
-        ValueError: Numbers or the address are missing or do not fit each other.
     """
     rank, world, address = check_world(rank, world, address, os.environ)
     if world > 1:
@@ -82,10 +79,7 @@ def device_mesh(*, data: int = 1, fsdp: int = 1, tensor: int = 1) -> Any:
         tensor: Parts that each matrix is cut into.
 
     Returns:
-        The framework's mesh with axes "data", "fsdp" and "tensor".
-
-    Raises:
-        ValueError: The axes' product is not the number of devices.
+        The framework's mesh with these axes, whose product is the number of devices.
     """
     axes = {"data": data, "fsdp": fsdp, "tensor": tensor}
     check_mesh(axes, jax.device_count(), "devices")

@@ -59,22 +59,20 @@ def fit(
     Returns:
         The record of the whole run, also of the part before it was resumed.
 
-    Raises:
-        ValueError: Something does not fit: batches, loss, configuration, checkpoint.
-
     A step whose loss or gradient is NaN or infinite changes nothing and ends the run,
     with the warning `TrainingStopped`: the model keeps the weights from before it (or
     gets those of its best evaluation, with early stopping), the checkpoint stays as it
     is, and `history.stopped` names the step.
     """
     config = TrainConfig() if config is None else config
-    parameters = _named(nnx.state(model, nnx.Param))
-    dtypes = {name: str(p.dtype) for name, p in parameters.items()}
-    check_fit(config, evaluate, checkpoint, resume, dtypes)
-    batch, order = batch_at(batches), {}
-    if checkpoint is not None:
+    parameters = _named(nnx.state(model, nnx.Param)).items()
+    check_fit(
+        config, evaluate, checkpoint, resume, {n: str(p.dtype) for n, p in parameters}
+    )
+    batch = batch_at(batches)
+    order = {} if checkpoint is None else order_of(batches)
+    if checkpoint is not None and jax.process_index() == 0:
         check_place(checkpoint)
-        order = order_of(batches)
     model.eval()  # before its structure is read: one structure, one program
     run = _Run(model, config)
     history = History()
@@ -122,9 +120,6 @@ def mean_loss(
 
     Returns:
         The mean over everything that counts.
-
-    Raises:
-        ValueError: There is no batch.
     """
     with evaluating(model):
         graphdef, state = nnx.split(model)

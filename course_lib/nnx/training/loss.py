@@ -38,9 +38,6 @@ def cross_entropy_sum(
     Returns:
         The sum over the targets that count, in nats, and how many they are. A class
         outside the list makes the sum NaN: compiled code cannot raise an error.
-
-    Raises:
-        ValueError: Shapes or dtypes do not fit, or ε is not in [0, 1).
     """
     check_logits(logits, targets, label_smoothing, ignore_index)
     logits = logits.astype(jnp.promote_types(logits.dtype, jnp.float32))

@@ -45,9 +45,6 @@ def init_distributed(
 
     Returns:
         This process's rank and the number of processes.
-
-    Raises:
-        ValueError: Numbers or the address are missing or do not fit each other.
     """
     rank, world, address = check_world(rank, world, address, os.environ)
     if world > 1:
@@ -81,10 +78,7 @@ def device_mesh(*, data: int = 1, fsdp: int = 1, tensor: int = 1) -> Any:
             where the compiler does the cutting.
 
     Returns:
-        The framework's mesh with axes "data", "fsdp" and "tensor".
-
-    Raises:
-        ValueError: The axes' product is not the number of processes.
+        The framework's mesh with these axes, whose product is the number of processes.
     """
     world = dist.get_world_size() if dist.is_initialized() else 1
     check_mesh({"data": data, "fsdp": fsdp, "tensor": tensor}, world, "processes")
@@ -96,7 +90,8 @@ def device_mesh(*, data: int = 1, fsdp: int = 1, tensor: int = 1) -> Any:
     from torch.distributed.device_mesh import init_device_mesh
 
     if not dist.is_initialized():  # a mesh needs a group, also one of a single process
-        dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        alone = dist.HashStore()  # pyright: ignore[reportPrivateImportUsage]
+        dist.init_process_group("gloo", store=alone, rank=0, world_size=1)
     kind = "cuda" if torch.cuda.is_available() else "cpu"
     names = ("data", "fsdp", "tensor")
     return init_device_mesh(kind, (data, fsdp, tensor), mesh_dim_names=names)

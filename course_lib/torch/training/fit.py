@@ -58,9 +58,6 @@ def fit(
     Returns:
         The record of the whole run, also of the part before it was resumed.
 
-    Raises:
-        ValueError: Something does not fit: batches, loss, configuration, checkpoint.
-
     A step whose loss or gradient is NaN or infinite changes nothing and ends the run,
     with the warning `TrainingStopped`: the model keeps the weights from before it (or
     gets those of its best evaluation, with early stopping), the checkpoint stays as it
@@ -69,11 +66,11 @@ def fit(
     config = TrainConfig() if config is None else config
     dtypes = {name: str(p.dtype) for name, p in model.named_parameters()}
     check_fit(config, evaluate, checkpoint, resume, dtypes)
-    batch, order = batch_at(batches), {}
-    if checkpoint is not None:
-        check_place(checkpoint)
-        order = order_of(batches)
+    batch = batch_at(batches)
+    order = {} if checkpoint is None else order_of(batches)
     run = _Run(model, adamw(model, config))
+    if checkpoint is not None and run.rank == 0:
+        check_place(checkpoint)
     history = History()
     devices = [run.device] if run.device.type == "cuda" else []
     with torch.random.fork_rng(devices=devices):  # the caller's stream stays as it was
@@ -121,9 +118,6 @@ def mean_loss(
 
     Returns:
         The mean over everything that counts.
-
-    Raises:
-        ValueError: There is no batch.
     """
     device = next(model.parameters()).device
     sums = []

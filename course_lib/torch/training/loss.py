@@ -36,9 +36,6 @@ def cross_entropy_sum(
 
     Returns:
         The sum over the targets that count, in nats, and how many they are.
-
-    Raises:
-        ValueError: Shapes or dtypes do not fit, or ε is not in [0, 1).
     """
     check_logits(logits, targets, label_smoothing, ignore_index)
     total = F.cross_entropy(
