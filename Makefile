@@ -13,8 +13,11 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 SITE := _build/html
 
-# Processes for the tests: one a core, unless you say `make JOBS=2 test`.
-JOBS ?= auto
+# Processes for the tests: one a core, but only as many as 1.5 GB each leave room for;
+# `make JOBS=2 test` overrules it.
+FIT := import os; memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"); \
+	print(max(1, min(os.cpu_count() or 1, int(memory / 1.5e9))))
+JOBS ?= $(shell $(PYTHON) -c '$(FIT)')
 
 # JAX on a CPU hands its memory back to the system after every step and asks for it again
 # before the next: half the time of a small training step goes into page faults. These
@@ -35,7 +38,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # One step after the other, also under `make -j`: the tests are spread out already.
 .NOTPARALLEL:
-.PHONY: help book test lint types unit shapes pairs outputs site notebooks bench coverage clean
+.PHONY: help book test lint types unit pairs outputs site notebooks bench coverage clean
 
 help: ## List what can be made
 	@echo "make TARGET, where TARGET is one of"
@@ -57,7 +60,7 @@ book: $(INSTALLED) ## Build the book and say where to open it
 	@echo
 	@echo "The book is ready. Open it in a browser: $(CURDIR)/$(SITE)/index.html"
 
-test: lint types unit shapes pairs outputs site ## Check everything: code, notebooks, site
+test: lint types unit pairs outputs site ## Check everything: code, notebooks, site
 	@echo "All checks passed."
 
 lint: $(INSTALLED) ## Style of the code (part of test)
@@ -67,16 +70,9 @@ lint: $(INSTALLED) ## Style of the code (part of test)
 types: $(INSTALLED) ## Type checker (part of test)
 	$(BIN)/basedpyright --pythonpath $(BIN)/python
 
+# Every shape that a signature states is checked as well: see pyproject.toml.
 unit: $(INSTALLED) ## Unit tests (part of test)
 	$(BIN)/python -m pytest -n $(JOBS) tests --ignore tests/book/test_site.py
-
-# Only the wings carry shape annotations: what tests the rooms beside them is left out.
-BESIDE := tests/book tests/data $(addprefix tests/test_,$(addsuffix .py,tokenizer \
-	package config search check plot households relations isolation distributed))
-
-shapes: $(INSTALLED) ## The wings again, every shape annotation enforced (part of test)
-	$(BIN)/python -m pytest -n $(JOBS) tests $(addprefix --ignore ,$(BESIDE)) \
-		--jaxtyping-packages=course_lib,beartype.beartype
 
 pairs: $(INSTALLED) ## Each chapter's text and notebook agree (part of test)
 	$(BIN)/python book/_ext/notebooks.py --check

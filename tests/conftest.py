@@ -1,7 +1,9 @@
 """Fixtures that every test may use, and settings that hold for all of them."""
 
+import gc
 import importlib.util
 
+import jaxtyping
 import numpy as np
 import pytest
 from hypothesis import settings
@@ -15,6 +17,9 @@ if importlib.util.find_spec("jax") is not None:
     import jax
 
     jax.config.update("jax_enable_x64", True)  # float64 stays float64, as in torch
+
+
+MANY_COMPILED = 500
 
 
 @pytest.fixture(scope="session", params=list(WINGS))
@@ -33,3 +38,22 @@ def both():
 def rng():
     """Random numbers that are the same in every run."""
     return np.random.default_rng(20170612)  # the day arXiv:1706.03762 appeared
+
+
+@pytest.fixture
+def no_hook():
+    """Without the checks of shapes that run in every test: ours are to speak."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
+
+
+@pytest.fixture(autouse=True)
+def forget_compiled_functions():
+    """JAX keeps what it compiles, a megabyte a function: gigabytes in a whole run."""
+    yield
+    if importlib.util.find_spec("jax") is not None:
+        client = jax.devices()[0].client
+        if len(client.live_executables()) > MANY_COMPILED:
+            jax.clear_caches()
+            gc.collect()

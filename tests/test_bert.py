@@ -186,9 +186,7 @@ def test_with_its_heads_it_has_hugging_faces_number(both):
         ),
     ],
 )
-def test_nonsense_is_refused(wing, request, call, words):
-    if request.config.getoption("jaxtyping_packages"):
-        pytest.skip("the shape hook speaks first")
+def test_nonsense_is_refused(wing, no_hook, call, words):
     with pytest.raises(ValueError) as error:  # noqa: PT011 the words are checked below
         call(wing)
     for word in words:

@@ -182,9 +182,7 @@ def test_larger_presets_have_the_published_number_too(both, preset, published):
         (np.ones((2, 5)), ["whole numbers", "float64"]),
     ],
 )
-def test_ids_that_are_none_are_refused(wing, request, ids, words):
-    if request.config.getoption("jaxtyping_packages"):
-        pytest.skip("the shape hook speaks first")
+def test_ids_that_are_none_are_refused(wing, no_hook, ids, words):
     with pytest.raises(ValueError) as error:  # noqa: PT011 the words are checked below
         wing.make(wing.lib.GPT, CONFIG)(wing.array(ids))
     for word in words:

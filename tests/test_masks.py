@@ -117,9 +117,7 @@ def test_masked_attention_equals_attention_over_what_is_left(wing, rng):
         ),
     ],
 )
-def test_nonsense_is_refused(wing, request, call, words):
-    if request.config.getoption("jaxtyping_packages"):
-        pytest.skip("the shape hook speaks first")
+def test_nonsense_is_refused(wing, no_hook, call, words):
     with pytest.raises(ValueError) as error:  # noqa: PT011 the words are checked below
         call(wing)
     for word in words:

@@ -154,6 +154,23 @@ def test_the_makefile_calls_files_that_exist():
         assert (ROOT / module / "__main__.py").is_file(), f"{module} cannot be run"
 
 
+@pytest.mark.parametrize(
+    ("cores", "gigabytes", "processes"), [(2, 64, 2), (16, 8, 5), (8, 1, 1)]
+)
+def test_the_tests_take_as_many_processes_as_there_is_room_for(
+    monkeypatch, capsys, cores, gigabytes, processes
+):
+    sizes = {"SC_PAGE_SIZE": 4000, "SC_PHYS_PAGES": gigabytes * 250_000}
+    monkeypatch.setattr("os.cpu_count", lambda: cores)
+    monkeypatch.setattr("os.sysconf", sizes.get)
+    exec(
+        re.search(r"^FIT := (.*?)\n\n?[^\t]", MAKEFILE, re.M | re.S)[1].replace(
+            "\\\n", ""
+        )
+    )
+    assert capsys.readouterr().out == f"{processes}\n"
+
+
 def test_the_readme_begins_with_the_two_commands():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     first = re.search(r"^```bash\n(.*?)^```", readme, re.MULTILINE | re.DOTALL)

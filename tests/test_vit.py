@@ -114,9 +114,7 @@ def test_starts_alike_in_both_wings(wing):
         (np.ones((B, CH, 4, 6), int), ["floating-point", "int64"]),
     ],
 )
-def test_other_images_are_refused(wing, request, images, words):
-    if request.config.getoption("jaxtyping_packages"):
-        pytest.skip("the shape hook speaks first")
+def test_other_images_are_refused(wing, no_hook, images, words):
     with pytest.raises(ValueError) as error:  # noqa: PT011 the words are checked below
         wing.make(wing.lib.ViT, CONFIG)(wing.array(images))
     for word in words:

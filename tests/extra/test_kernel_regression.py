@@ -373,9 +373,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_bad_input_gets_the_same_rule_in_both_wings(both, rng, request, case):
-    if request.config.getoption("jaxtyping_packages"):
-        pytest.skip("the shape hook speaks first")
+def test_bad_input_gets_the_same_rule_in_both_wings(both, rng, no_hook, case):
     change, words = BAD[case]
     q, k, v = draw(rng)
     given = {"queries": q, "keys": k, "values": v, "bandwidth": 1.0, **change}
@@ -395,8 +393,6 @@ def test_bad_input_gets_the_same_rule_in_both_wings(both, rng, request, case):
     ("n", "bandwidth", "words"),
     [(0, 1.0, "n_features must be"), (3, 0.0, "positive"), (2.5, 1.0, "n_features")],
 )
-def test_a_metric_refuses_what_it_cannot_be(wing, request, n, bandwidth, words):
-    if request.config.getoption("jaxtyping_packages"):
-        pytest.skip("the shape hook speaks first")
+def test_a_metric_refuses_what_it_cannot_be(wing, no_hook, n, bandwidth, words):
     with pytest.raises(ValueError, match=words):
         wing.make(wing.lib.LearnedMetric, n, bandwidth=bandwidth)

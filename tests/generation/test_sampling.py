@@ -102,9 +102,7 @@ def test_both_wings_draw_the_same(both, rng):
         (lambda lib, z: lib.keep_top_p(z, 1.5), "top_p must be above 0"),
     ],
 )
-def test_settings_that_draw_nothing_are_refused(wing, request, call, message):
-    if request.config.getoption("jaxtyping_packages"):
-        pytest.skip("the shape hook speaks first")
+def test_settings_that_draw_nothing_are_refused(wing, no_hook, call, message):
     with pytest.raises(ValueError, match=message):
         call(wing.lib, wing.array([0.0, 1.0], "float32"))
 
@@ -125,10 +123,8 @@ def test_settings_that_draw_nothing_are_refused(wing, request, call, message):
     ],
 )
 def test_scores_and_numbers_to_draw_with_are_of_one_kind(
-    wing, request, dtypes, message
+    wing, no_hook, dtypes, message
 ):
-    if request.config.getoption("jaxtyping_packages"):
-        pytest.skip("the shape hook speaks first")
     logits, uniform = (
         wing.array(np.zeros(shape), dtype)
         for shape, dtype in zip(((2, 3), (2,)), dtypes, strict=True)

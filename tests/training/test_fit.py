@@ -52,13 +52,6 @@ def close_models(wing, first, second, dtype="float64"):
         assert_close(first[name], second[name], dtype)
 
 
-@pytest.fixture
-def no_hook(request):
-    """Run-time shape checks speak before our own errors do: nothing to see then."""
-    if request.config.getoption("jaxtyping_packages"):
-        pytest.skip("the hook refuses the input first")
-
-
 # The loss
 
 
