@@ -1,8 +1,10 @@
-"""The look-up table of the kernel-regression chapter, exact and soft.
+"""The pictures of the page on kernel regression that no cell draws.
 
-    python book/figures/kernel_regression.py   # kernel-regression-lookup.svg
+    python book/figures/kernel_regression.py
+    # kernel-regression-households.svg, kernel-regression-lookup.svg
 
-The five households are the ones the chapter's cells look up. Letters are outlines.
+The query, the bandwidth and the five households are those of the page's cells. Letters
+are outlines.
 """
 
 from pathlib import Path
@@ -20,9 +22,53 @@ from course_lib.data.households import engel
 HERE = Path(__file__).parent
 INK, GRAY = plot.COLORS["black"], plot.COLORS["gray"]
 PURPLE = "#54278F"  # the dark end of the map for weights
+INCOME, BANDWIDTH = 800.0, 100.0  # the family that the page asks about
 ROWS = (10, 70, 120, 170, 220)  # of the households, from poor to rich
-BANDWIDTH = 200.0
+LOOKUP_INCOME, LOOKUP_BANDWIDTH = 1000.0, 200.0
 KEY_LEFT, VALUE_LEFT, WIDTH, HEIGHT = 3.3, 6.4, 1.7, 0.72
+
+
+def households() -> Figure:
+    """Engel's households, shaded by how much each counts for the one asked about."""
+    income, food = engel()
+    (guess,), (weights,) = oracle.nadaraya_watson(
+        np.array([[INCOME]]), income[:, None], food[:, None], BANDWIDTH
+    )
+    order = np.argsort(weights)
+    figure, ax = plt.subplots(figsize=(7, 4.4))
+    x = np.linspace(300, 2050, 400)
+    bell = 300 * np.exp(-(((x - INCOME) / BANDWIDTH) ** 2) / 2)
+    ax.fill_between(x, bell, color=PURPLE, alpha=0.16, lw=0)
+    ax.plot(x, bell, color=PURPLE, lw=1.4)
+    ax.scatter(
+        income[order],
+        food[order],
+        c=weights[order],
+        cmap=plot.WEIGHTS,
+        vmin=-0.12 * weights.max(),  # the lightest households stay visible
+        s=36,
+        edgecolors="#9E9AC8",
+        linewidths=0.5,
+    )
+    ax.axvline(INCOME, color=plot.FLOOR, ls="--", lw=1.2, zorder=0)
+    ax.plot(INCOME, guess[0], "D", color=plot.COLORS["orange"], ms=11, mec=INK)
+    ax.annotate(
+        f"our guess: {guess[0]:.0f} francs",
+        (INCOME, guess[0]),
+        xytext=(1080, 430),
+        va="center",
+        color=INK,
+        arrowprops={"arrowstyle": "-", "color": INK, "shrinkB": 7},
+    )
+    ax.text(955, 150, "how much a family counts", color=PURPLE, va="center")
+    ax.text(815, 1360, "query: 800 francs", color=plot.FLOOR, va="top")
+    ax.set(
+        xlim=(300, 2050),
+        ylim=(0, 1400),
+        xlabel="income (key), francs a year",
+        ylabel="food bill (value), francs a year",
+    )
+    return figure
 
 
 def table() -> tuple[np.ndarray, np.ndarray]:
@@ -82,7 +128,7 @@ def _look_up(ax: Axes, query: float, weights: np.ndarray, title: str, numbers: b
         (0.05, "query"),
         (KEY_LEFT, "key"),
         (VALUE_LEFT, "value"),
-        (9.75, "answer"),
+        (9.75, "output"),
     ):
         ax.text(
             left + WIDTH / 2,
@@ -104,18 +150,17 @@ def lookup() -> Figure:
     asked = keys[2]
     exact = (keys == asked).astype(float)
     _look_up(above, asked, exact, "exact: the key must be there", numbers=False)
-    query = 800.0
     _, weights = oracle.nadaraya_watson(
-        np.array([[query]]), keys[:, None], values[:, None], BANDWIDTH
+        np.array([[LOOKUP_INCOME]]), keys[:, None], values[:, None], LOOKUP_BANDWIDTH
     )
-    _look_up(below, query, weights[0], "soft: every key answers a little", numbers=True)
+    title = "soft: every key counts, near ones more"
+    _look_up(below, LOOKUP_INCOME, weights[0], title, numbers=True)
     return figure
 
 
 if __name__ == "__main__":
     plot.use_style()
     mpl.rcParams["svg.hashsalt"] = "kernel-regression"
-    path = HERE / "kernel-regression-lookup.svg"
-    figure = lookup()
-    figure.savefig(path, metadata={"Date": None})
-    print(path.name, *table())
+    for draw in (households, lookup):
+        path = HERE / f"kernel-regression-{draw.__name__}.svg"
+        draw().savefig(path, metadata={"Date": None})

@@ -21,7 +21,7 @@ SIZE = (4.2, 3.3)
 INK = plot.COLORS["black"]
 
 
-def similarity(income: float = 800.0, bandwidth: float = 120.0) -> Figure:
+def similarity(income: float = 800.0, bandwidth: float = 100.0) -> Figure:
     """Households shaded by how much each counts for one that earns `income`."""
     x, y = engel()
     predicted, weights = oracle.nadaraya_watson(
