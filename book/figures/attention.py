@@ -82,7 +82,7 @@ def _arrow(ax: Axes, start, end, color: str, *, width: float, style: str = "-"):
 def blend() -> Figure:
     """The word "bank" in two phrases, before and after attention, as arrows."""
     the, bank = np.zeros(2), np.ones(2)
-    figure, axes = plt.subplots(1, 2, figsize=(7, 4.2))
+    figure, axes = plt.subplots(1, 2, figsize=(6.2, 3.7))
     phrases = (("central", np.array([3.0, 0.0])), ("steep", np.array([0.0, 3.0])))
     for ax, (word, arrow) in zip(axes, phrases, strict=True):
         words = np.stack([the, arrow, bank])
@@ -100,7 +100,7 @@ def blend() -> Figure:
             (f"{word} {shares[1]}", arrow, "gray", (0, -11) if money else (9, -4)),
             (f"bank {shares[2]}", bank, "gray", (5, 5)),
             (f"the {shares[0]}", the, "gray", (-2, -11)),
-            ("new bank", output, "blue", (4, 7) if money else (9, 4)),
+            ("new bank", output, "blue", (-18, 9) if money else (9, 4)),
         ):
             ax.annotate(
                 text,
@@ -115,7 +115,7 @@ def blend() -> Figure:
         ax.set(
             title=f"the {word} bank",
             xlabel="money",
-            ylabel="water",
+            ylabel="water" if money else "",
             aspect="equal",
             xlim=(-0.3, 3.3),
             ylim=(-0.6, 3.3),
