@@ -5,23 +5,19 @@
 The first shows what flows where in a block, post-norm and pre-norm side by side: the
 stream runs up in the middle, the parts stand beside it. The second shows which numbers
 of a batch one mean is taken over in four norms; `averaged` says it as a rule, and a
-test holds the frameworks' own layers to the rule. Letters are outlines.
+test holds the frameworks' own layers to the rule.
 """
 
-from pathlib import Path
-
-import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
+from drawing import GRAY, INK, arrow, box, cells, label, save_figures
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
+from matplotlib.patches import Rectangle
 
 from course_lib import plot
 
-HERE = Path(__file__).parent
-INK, GRAY = plot.COLORS["black"], plot.COLORS["gray"]
 PARTS = {
     "attention": plot.COLORS["sky"],
     "feed-forward": plot.COLORS["orange"],
@@ -54,42 +50,13 @@ def averaged(norm: str, b: int, t: int, d: int) -> np.ndarray:
 
 
 def _box(ax: Axes, x: float, y: float, name: str, color: str, width: float = 3.0):
-    ax.add_patch(
-        FancyBboxPatch(
-            (x - width / 2, y - 0.42),
-            width,
-            0.84,
-            boxstyle="round,pad=0.02,rounding_size=0.18",
-            fc=to_rgba(color, 0.28),
-            ec=color,
-            lw=1.6,
-        )
-    )
-    ax.text(x, y, name, ha="center", va="center", color=INK, fontsize=13)
-
-
-def _line(ax: Axes, *points: tuple[float, float], color: str = INK, lw: float = 1.6):
-    """A line through the points, with a head at its end."""
-    xs, ys = zip(*points[:-1], strict=True)
-    ax.plot(xs, ys, color=color, lw=lw, solid_joinstyle="round", zorder=1)
-    ax.add_patch(
-        FancyArrowPatch(
-            points[-2],
-            points[-1],
-            arrowstyle="-|>",
-            mutation_scale=11,
-            color=color,
-            lw=lw,
-            shrinkA=0,
-            shrinkB=0,
-            zorder=1,
-        )
-    )
+    style = {"fc": to_rgba(color, 0.28), "ec": color, "rounding": 0.18}
+    box(ax, x, y, width + 0.04, 0.88, name, fontsize=13, **style)
 
 
 def _plus(ax: Axes, x: float, y: float):
     ax.plot(x, y, "o", ms=17, mfc="white", mec=INK, mew=1.6, zorder=3)
-    ax.text(x, y - 0.02, "+", ha="center", va="center", fontsize=15, zorder=4)
+    label(ax, x, y - 0.02, "+", fontsize=15, zorder=4)
 
 
 def _column(ax: Axes, x: float, form: str):
@@ -97,28 +64,28 @@ def _column(ax: Axes, x: float, form: str):
     side, stream, lw = x + 2.9, plot.COLORS["green"], 4.0
     ax.text(x + 1.3, 11.35, form, ha="center", fontsize=15, color=INK)
     y = 0.0
-    ax.text(x, y - 0.45, "$x$", ha="center", va="center", fontsize=14)
+    label(ax, x, y - 0.45, "$x$", fontsize=14)
     for part in ("attention", "feed-forward"):
         height = 4.9
         plus = y + (4.1 if form == "pre-norm" else 3.0)
         ax.plot([x, x], [y, plus - 0.33], color=stream, lw=lw, zorder=0)
         if form == "pre-norm":
-            _line(ax, (x, y + 0.5), (side, y + 0.5), (side, y + 1.02))
+            arrow(ax, (x, y + 0.5), (side, y + 0.5), (side, y + 1.02))
             _box(ax, side, y + 1.45, "norm", PARTS["norm"])
-            _line(ax, (side, y + 1.9), (side, y + 2.37))
+            arrow(ax, (side, y + 1.9), (side, y + 2.37))
             _box(ax, side, y + 2.8, part, PARTS[part])
-            _line(ax, (side, y + 3.25), (side, plus), (x + 0.36, plus))
+            arrow(ax, (side, y + 3.25), (side, plus), (x + 0.36, plus))
             ax.plot([x, x], [plus + 0.33, y + height], color=stream, lw=lw, zorder=0)
         else:
-            _line(ax, (x, y + 0.5), (side, y + 0.5), (side, y + 1.12))
+            arrow(ax, (x, y + 0.5), (side, y + 0.5), (side, y + 1.12))
             _box(ax, side, y + 1.55, part, PARTS[part])
-            _line(ax, (side, y + 2.0), (side, plus), (x + 0.36, plus))
+            arrow(ax, (side, y + 2.0), (side, plus), (x + 0.36, plus))
             ax.plot([x, x], [plus + 0.33, y + 3.6], color=stream, lw=lw, zorder=0)
             _box(ax, x, y + 4.05, "norm", PARTS["norm"], width=2.2)
             ax.plot([x, x], [y + 4.5, y + height], color=stream, lw=lw, zorder=0)
         _plus(ax, x, plus)
         y += height
-    _line(ax, (x, y - 0.1), (x, y + 0.75), color=stream, lw=lw)
+    arrow(ax, (x, y - 0.1), (x, y + 0.75), color=stream, lw=lw)
 
 
 def flow() -> Figure:
@@ -134,18 +101,8 @@ def flow() -> Figure:
 def _batch(ax: Axes, chosen: np.ndarray, left: float, top: float):
     """Three sequences as sheets of positions by features, the chosen cells filled."""
     for b in range(B):
-        x, y = left + b * (D + 0.9), top
-        for t, d in np.ndindex(T, D):
-            ax.add_patch(
-                Rectangle(
-                    (x + d, y - t - 1),
-                    1,
-                    1,
-                    fc=PARTS["norm"] if chosen[b, t, d] else "#F1F1F1",
-                    ec="white",
-                    lw=1.2,
-                )
-            )
+        colors = np.where(chosen[b], PARTS["norm"], "#F1F1F1")
+        cells(ax, left + b * (D + 0.9), top, colors, lw=1.2)
 
 
 def norms() -> Figure:
@@ -169,25 +126,14 @@ def norms() -> Figure:
         )
     bottom = -3 * (T + 2.5) - T
     for b in range(B):
-        ax.text(
-            b * (D + 0.9) + D / 2,
-            bottom - 0.75,
-            f"sequence {b + 1}",
-            ha="center",
-            va="center",
-            color=GRAY,
-            fontsize=12,
-        )
-    ax.text(
-        -0.4, -T / 2, "positions", rotation=90, ha="center", va="center", color=GRAY
-    )
+        middle = b * (D + 0.9) + D / 2
+        name = f"sequence {b + 1}"
+        label(ax, middle, bottom - 0.75, name, color=GRAY, fontsize=12)
+    label(ax, -0.4, -T / 2, "positions", rotation=90, color=GRAY)
     ax.set(xlim=(-1.0, B * (D + 0.9) - 0.7), ylim=(bottom - 1.3, 1.6), aspect="equal")
     ax.set_axis_off()
     return figure
 
 
 if __name__ == "__main__":
-    plot.use_style()
-    mpl.rcParams["svg.hashsalt"] = "block"
-    for name, draw in {"flow": flow, "norms": norms}.items():
-        draw().savefig(HERE / f"block-{name}.svg", metadata={"Date": None})
+    save_figures(flow, norms)

@@ -2,23 +2,19 @@
 
     python book/figures/forecasting.py   # forecasting-model.svg, -origins.svg
 
-From a window to a horizon, and how forecasts are marked. Letters are outlines.
+From a window to a horizon, and how forecasts are marked.
 """
 
-from pathlib import Path
-
-import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.axes import Axes
+from drawing import GRAY, INK, arrow, box, save_figures
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
+from matplotlib.patches import Rectangle
 
 from course_lib import data, plot
 
-HERE = Path(__file__).parent
-INK, GRAY = plot.COLORS["black"], plot.COLORS["gray"]
 PAST, AHEAD, TOKEN = plot.COLORS["blue"], plot.COLORS["vermillion"], "#DCEAF4"
+FRAME = {"lw": 1, "rounding": 0.25}
 WINDOW, HORIZON, PATCH = 32, 16, 8
 FIT, STEPS, ORIGINS = 20, 8, 5  # quarters known at the first origin, ahead, rows
 TRAIN = (8, 8)  # a training window: steps seen, steps ahead
@@ -28,23 +24,6 @@ def training_window(row: int) -> tuple[int, int, int]:
     """Start, origin and end of the last training window that a row may use."""
     end = FIT + row
     return end - sum(TRAIN), end - TRAIN[1], end
-
-
-def _arrow(ax: Axes, start: tuple, end: tuple, color: str = GRAY):
-    ax.add_patch(
-        FancyArrowPatch(
-            start, end, arrowstyle="-|>", mutation_scale=11, lw=1.3, color=color
-        )
-    )
-
-
-def _box(ax: Axes, x: float, y: float, w: float, h: float, text: str, color: str):
-    ax.add_patch(
-        FancyBboxPatch(
-            (x, y), w, h, boxstyle="round,pad=0,rounding_size=0.25", fc=color, ec=INK
-        )
-    )
-    ax.text(x + w / 2, y + h / 2, text, ha="center", va="center", color=INK)
 
 
 def model() -> Figure:
@@ -70,24 +49,18 @@ def model() -> Figure:
                 (left + 0.15, -2.6), PATCH - 0.3, 5.1, fc=TOKEN, ec="none", zorder=0
             )
         )
-        _arrow(ax, (middle, 2.6), (middle, 3.7))
-        _box(ax, left + 1, 3.8, PATCH - 2, 1.1, f"token {i + 1}", TOKEN)
-        _arrow(ax, (middle, 5.0), (middle, 5.9))
-        _arrow(ax, (middle, 7.4), (middle, 8.3))
+        arrow(ax, (middle, 2.6), (middle, 3.7), color=GRAY)
+        box(ax, middle, 4.35, PATCH - 2, 1.1, f"token {i + 1}", fc=TOKEN, **FRAME)
+        arrow(ax, (middle, 5.0), (middle, 5.9), color=GRAY)
+        arrow(ax, (middle, 7.4), (middle, 8.3), color=GRAY)
     ax.text(WINDOW + 1, 3.05, "one linear map for all", va="center", color=GRAY)
     ax.text(WINDOW + 1, 4.35, "+ its position", va="center", color=GRAY)
-    _box(
-        ax,
-        0.5,
-        6.0,
-        WINDOW - 1,
-        1.4,
-        "encoder: every patch looks at every patch",
-        "white",
-    )
-    _box(ax, 0.5, 8.4, WINDOW - 1, 1.1, "all tokens side by side", TOKEN)
+    text = "encoder: every patch looks at every patch"
+    box(ax, WINDOW / 2, 6.7, WINDOW - 1, 1.4, text, **FRAME)
+    text = "all tokens side by side"
+    box(ax, WINDOW / 2, 8.95, WINDOW - 1, 1.1, text, fc=TOKEN, **FRAME)
     ax.plot([WINDOW - 0.3, WINDOW + 14.6], [8.95, 8.95], color=AHEAD, lw=1.5)
-    _arrow(ax, (WINDOW + 14.6, 9.0), (WINDOW + 14.6, 2.2), AHEAD)
+    arrow(ax, (WINDOW + 14.6, 9.0), (WINDOW + 14.6, 2.2), color=AHEAD)
     ax.text(WINDOW + 1, 9.35, "one linear map", color=AHEAD)
     ax.text(
         WINDOW + 13.9, 6.6, "all steps\nat once", color=AHEAD, ha="right", va="center"
@@ -117,20 +90,12 @@ def origins() -> Figure:
     ax.text(FIT + STEPS / 2, 0.85, "forecast", ha="center", color=AHEAD)
     ax.text(last, 0.85, "hidden", ha="right", color=GRAY)
     low = -ORIGINS + 0.6
-    _arrow(ax, (0, low), (last, low))
+    arrow(ax, (0, low), (last, low), color=GRAY)
     ax.text(last / 2, low - 0.75, "time", ha="center", color=GRAY)
     ax.set(xlim=(-4.6, last + 0.4), ylim=(low - 1, 1.5))
     ax.set_axis_off()
     return figure
 
 
-def main() -> None:
-    """Write the pictures."""
-    plot.use_style()
-    mpl.rcParams["svg.hashsalt"] = "forecasting"
-    for name, draw in (("model", model), ("origins", origins)):
-        draw().savefig(HERE / f"forecasting-{name}.svg", metadata={"Date": None})
-
-
 if __name__ == "__main__":
-    main()
+    save_figures(model, origins)

@@ -3,22 +3,20 @@
     python book/figures/generation.py   # generation-tree.svg, generation-cache.svg
 
 The tree of a headline of two words, and what is computed at one step with a cache.
-Letters are outlines.
 """
 
-from pathlib import Path
-
-import matplotlib as mpl
 import matplotlib.pyplot as plt
+import numpy as np
+from drawing import GRAY, INK, cells, label, save_figures
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from course_lib import plot
 
-HERE = Path(__file__).parent
-INK, GRAY = plot.COLORS["black"], plot.COLORS["gray"]
 GREEDY, BEST = plot.COLORS["vermillion"], plot.COLORS["blue"]
+KEPT, UNUSED = plot.COLORS["sky"], "#F0F0F0"
+CLEAR = {"bbox": {"fc": "white", "ec": "none", "pad": 1.5}}
 
 # P(first word), then P(second word | first word): the tree of the chapter's text.
 FIRST = {"fell": 0.38, "rose": 0.26, "grew": 0.22, "climbed": 0.14}
@@ -61,43 +59,22 @@ def tree() -> Figure:
     joint, paths = leaves(), {greedy(): GREEDY, most_probable(): BEST}
     starts = {first: color for (first, _), color in paths.items()}
     root, x1, x2 = (0.0, 6.5), 3.2, 6.6
-    ax.text(-0.1, root[1], "Exports …", ha="right", va="center", color=INK)
+    label(ax, -0.1, root[1], "Exports …", ha="right")
     for i, (first, p) in enumerate(FIRST.items()):
         y = 11.5 - 3.3 * i
         color = starts.get(first, GRAY)
         _branch(ax, root, (x1, y), p, color)
-        ax.text(
-            x1 + 0.1,
-            y,
-            f"{first}  {p:.2f}",
-            ha="left",
-            va="center",
-            color=color if first in starts else INK,
-            bbox={"fc": "white", "ec": "none", "pad": 1.5},
-            zorder=3,
-        )
+        style = {"color": color} if first in starts else {}
+        label(ax, x1 + 0.1, y, f"{first}  {p:.2f}", ha="left", **CLEAR, **style)
         for j, (second, q) in enumerate(SECOND[first].items()):
             z = y + 1 - j
             color = paths.get((first, second), GRAY)
             _branch(ax, (x1 + 1.95, y), (x2, z), q * 0.6, color)
-            mine = (first, second) in paths
-            ax.text(
-                x2 + 0.12,
-                z,
-                f"{second}  {q:.2f}",
-                ha="left",
-                va="center",
-                color=color if mine else INK,
-            )
-            ax.text(
-                x2 + 4.0,
-                z,
-                f"{joint[first, second]:.3f}",
-                ha="right",
-                va="center",
-                color=color if mine else INK,
-                fontweight="bold" if mine else "normal",
-            )
+            style = {"color": color} if (first, second) in paths else {}
+            label(ax, x2 + 0.12, z, f"{second}  {q:.2f}", ha="left", **style)
+            weight = "bold" if style else "normal"
+            share = f"{joint[first, second]:.3f}"
+            label(ax, x2 + 4.0, z, share, ha="right", weight=weight, **style)
     ax.text(x2 + 4.0, 13.6, "headline", ha="right", color=GRAY)
     ax.set(xlim=(-1.75, 10.8), ylim=(-0.1, 14.2))
     ax.set_axis_off()
@@ -107,7 +84,7 @@ def tree() -> Figure:
 T = 6
 
 
-def cells(cached: bool) -> dict[str, set[tuple[int, int]]]:
+def entries(cached: bool) -> dict[str, set[tuple[int, int]]]:
     """Which cells (row, column) of K, V and the scores are computed at step T."""
     new = range(T - 1, T) if cached else range(T)
     return {
@@ -117,16 +94,11 @@ def cells(cached: bool) -> dict[str, set[tuple[int, int]]]:
 
 
 def _grid(ax: Axes, left: float, top: float, shape, computed, stored, name: str):
-    for i in range(shape[0]):
-        for j in range(shape[1]):
-            if (i, j) in computed:
-                color = GREEDY
-            elif (i, j) in stored:
-                color = plot.COLORS["sky"]
-            else:
-                color = "#F0F0F0"
-            cell = Rectangle((left + j, top - i - 1), 1, 1, fc=color, ec="white")
-            ax.add_patch(cell)
+    colors = np.full(shape, UNUSED)
+    for places, color in ((stored, KEPT), (computed, GREEDY)):
+        for place in places:
+            colors[place] = color
+    cells(ax, left, top, colors)
     ax.text(left + shape[1] / 2, top + 0.35, name, ha="center", color=INK)
 
 
@@ -134,7 +106,7 @@ def cache() -> Figure:
     """One head at step T, without a cache and with one."""
     figure, axes = plt.subplots(2, 1, figsize=(6.4, 5.6))
     for ax, cached in zip(axes, (False, True), strict=True):
-        now = cells(cached)
+        now = entries(cached)
         rows = {(i, j) for i, _ in now["rows"] for j in range(3)}
         everything = {(i, j) for i in range(T) for j in range(3)}
         for k, name in enumerate(("$Q$", "$K$", "$V$")):
@@ -149,8 +121,8 @@ def cache() -> Figure:
     ax = axes[1]
     for x, color, text in (
         (0, GREEDY, "computed at this step"),
-        (10.2, plot.COLORS["sky"], "kept from before"),
-        (18.6, "#F0F0F0", "not needed"),
+        (10.2, KEPT, "kept from before"),
+        (18.6, UNUSED, "not needed"),
     ):
         patch = Rectangle((x, -T - 2.1), 1, 1, fc=color, ec="white", clip_on=False)
         ax.add_patch(patch)
@@ -160,7 +132,4 @@ def cache() -> Figure:
 
 
 if __name__ == "__main__":
-    plot.use_style()
-    mpl.rcParams["svg.hashsalt"] = "generation"
-    tree().savefig(HERE / "generation-tree.svg", metadata={"Date": None})
-    cache().savefig(HERE / "generation-cache.svg", metadata={"Date": None})
+    save_figures(tree, cache)

@@ -2,21 +2,15 @@
 
     python book/figures/gpt.py   # gpt-induction.svg
 
-How two heads, one behind the other, copy a value. Letters are outlines.
+How two heads, one behind the other, copy a value.
 """
 
-from pathlib import Path
-
-import matplotlib as mpl
 import matplotlib.pyplot as plt
-from matplotlib.axes import Axes
+from drawing import arrow, label, save_figures
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyArrowPatch
 
 from course_lib import plot
 
-HERE = Path(__file__).parent
-INK, GRAY = plot.COLORS["black"], plot.COLORS["gray"]
 FIRST, SECOND = plot.COLORS["vermillion"], plot.COLORS["blue"]
 TOKENS = (4, 1, 3, 2, 2, 4, 3)  # key, value, key, value, ..., and a key that returns
 
@@ -31,47 +25,28 @@ def look_up(tokens: tuple[int, ...]) -> list[int]:
     return [i for i in range(1, len(tokens), 2) if tokens[look_back(i)] == tokens[-1]]
 
 
-def _arrow(ax: Axes, start: tuple, end: tuple, color: str):
-    ax.add_patch(
-        FancyArrowPatch(start, end, arrowstyle="-|>", mutation_scale=16, lw=2, fc=color)
-    )
-    ax.patches[-1].set_color(color)
-
-
 def induction() -> Figure:
     """The text in three rows: as it stands, after block 1, after block 2."""
     figure, ax = plt.subplots(figsize=(7, 4.2))
     last = len(TOKENS) - 1
     for i, token in enumerate(TOKENS):
         own = f"{'key' if i % 2 == 0 else 'value'}\n{token}"
-        ax.text(i, 0, own, ha="center", va="center", color=INK)
+        label(ax, i, 0, own)
         mark = f"{token}"
         if i % 2:
             mark += f"\nafter {TOKENS[look_back(i)]}"
-            _arrow(ax, (i - 1, 0.42), (i - 0.12, 1.5), FIRST)
-        ax.text(i, 2, mark, ha="center", va="center", color=INK)
+            arrow(ax, (i - 1, 0.42), (i - 0.12, 1.5), color=FIRST, lw=2)
+        label(ax, i, 2, mark)
     for i in look_up(TOKENS):
-        _arrow(ax, (i + 0.1, 2.45), (last - 0.15, 3.75), SECOND)
+        arrow(ax, (i + 0.1, 2.45), (last - 0.15, 3.75), color=SECOND, lw=2)
         ax.text(last, 4, f"say {TOKENS[i]}", ha="center", color=SECOND, weight="bold")
     ax.text(-0.9, 0.95, "block 1: what stands\nbefore me?", color=FIRST, ha="right")
-    ax.text(
-        -0.9,
-        3.0,
-        f"block 2: who stands\nafter a {TOKENS[-1]}?",
-        color=SECOND,
-        ha="right",
-    )
+    question = f"block 2: who stands\nafter a {TOKENS[-1]}?"
+    ax.text(-0.9, 3.0, question, color=SECOND, ha="right")
     ax.set(xlim=(-3.6, last + 0.6), ylim=(-0.6, 4.5))
     ax.set_axis_off()
     return figure
 
 
-def main() -> None:
-    """Write the picture."""
-    plot.use_style()
-    mpl.rcParams["svg.hashsalt"] = "gpt"
-    induction().savefig(HERE / "gpt-induction.svg", metadata={"Date": None})
-
-
 if __name__ == "__main__":
-    main()
+    save_figures(induction)

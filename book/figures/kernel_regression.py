@@ -7,11 +7,9 @@ The query, the bandwidth and the five households are those of the page's cells. 
 are outlines.
 """
 
-from pathlib import Path
-
-import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
+from drawing import save_figures
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
@@ -19,7 +17,6 @@ from matplotlib.patches import FancyBboxPatch
 from course_lib import oracle, plot
 from course_lib.data.households import engel
 
-HERE = Path(__file__).parent
 INK, GRAY = plot.COLORS["black"], plot.COLORS["gray"]
 PURPLE = "#54278F"  # the dark end of the map for weights
 INCOME, BANDWIDTH = 800.0, 100.0  # the family that the page asks about
@@ -159,8 +156,4 @@ def lookup() -> Figure:
 
 
 if __name__ == "__main__":
-    plot.use_style()
-    mpl.rcParams["svg.hashsalt"] = "kernel-regression"
-    for draw in (households, lookup):
-        path = HERE / f"kernel-regression-{draw.__name__}.svg"
-        draw().savefig(path, metadata={"Date": None})
+    save_figures(households, lookup)

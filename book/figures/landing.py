@@ -3,22 +3,18 @@
     python book/figures/landing.py
 
 writes landing-similarity.svg, landing-attention.svg and landing-heads.svg beside this
-file. Letters are drawn as outlines, so that they look alike everywhere.
+file.
 """
 
-from pathlib import Path
-
-import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
+from drawing import INK, arrow, label, save_figures
 from matplotlib.figure import Figure
 
 from course_lib import oracle, plot
 from course_lib.data import engel
 
-HERE = Path(__file__).parent
 SIZE = (4.2, 3.3)
-INK = plot.COLORS["black"]
 
 
 def similarity(income: float = 800.0, bandwidth: float = 100.0) -> Figure:
@@ -66,20 +62,10 @@ def attention() -> Figure:
     figure, ax = plt.subplots(figsize=SIZE)
     for key, weight in zip(keys, weights[0], strict=True):
         shade = plt.get_cmap(plot.WEIGHTS)(0.25 + 0.7 * weight / weights.max())
-        ax.annotate(
-            "",
-            key,
-            (0, 0),
-            arrowprops={"arrowstyle": "-|>", "color": shade, "lw": 1 + 5 * weight},
-        )
+        arrow(ax, (0, 0), key, color=shade, lw=1 + 5 * weight)
         x, y = key * (1 + 0.42 / np.hypot(*key))
-        ax.text(x, y, f"{weight:.2f}", ha="center", va="center")
-    ax.annotate(
-        "",
-        query[0],
-        (0, 0),
-        arrowprops={"arrowstyle": "-|>", "color": plot.COLORS["orange"], "lw": 3},
-    )
+        label(ax, x, y, f"{weight:.2f}")
+    arrow(ax, (0, 0), query[0], color=plot.COLORS["orange"], lw=3)
     x, y = query[0]
     ax.text(x + 0.15, y - 0.05, "query", color="#8A5A00", ha="left")
     x, y = keys[3]
@@ -123,18 +109,5 @@ def heads() -> Figure:
     return figure
 
 
-def main() -> None:
-    """Draw all three."""
-    plot.use_style()
-    mpl.rcParams["svg.hashsalt"] = "course"  # the same bytes at each run
-    for draw in (similarity, attention, heads):
-        figure = draw()
-        figure.savefig(
-            HERE / f"landing-{draw.__name__}.svg",
-            metadata={"Date": None, "Creator": None},
-        )
-        plt.close(figure)
-
-
 if __name__ == "__main__":
-    main()
+    save_figures(similarity, attention, heads)

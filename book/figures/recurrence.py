@@ -3,23 +3,21 @@
     python book/figures/recurrence.py   # recurrence-paths.svg, recurrence-lstm.svg
 
 In the first, who reads whom is a graph, and the way marked in color is the shortest one
-from the first token to the answer, found by search. Letters are outlines.
+from the first token to the answer, found by search.
 """
 
 from collections import deque
-from pathlib import Path
 
-import matplotlib as mpl
 import matplotlib.pyplot as plt
+from drawing import GRAY, INK, arrow, box, label, save_figures
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Circle, FancyBboxPatch
+from matplotlib.patches import Circle
 
 from course_lib import plot
 
-HERE = Path(__file__).parent
-INK, GRAY = plot.COLORS["black"], plot.COLORS["gray"]
 WAY, PALE = plot.COLORS["vermillion"], "#C8C8C8"
+GATE = {"rounding": 0.1, "zorder": 2}
 N = 8
 
 Node = tuple[float, int]  # height, position
@@ -101,14 +99,7 @@ def _panel(ax: Axes, reads: Reads, title: str, only_answer: bool = False):
         )
     hops = len(way) - 1
     ax.text(3.5, 3.75, title, ha="center", color=INK, fontsize=12)
-    ax.text(
-        3.5,
-        -0.75,
-        f"{hops} step{'s' * (hops > 1)}",
-        ha="center",
-        color=WAY,
-        fontsize=12,
-    )
+    ax.text(3.5, -0.75, f"{hops} step{'s' * (hops > 1)}", ha="center", color=WAY)
     ax.set(xlim=(-0.4, 7.4), ylim=(-1.0, 4.3), aspect="equal")
     ax.set_axis_off()
 
@@ -123,42 +114,9 @@ def paths() -> Figure:
     return figure
 
 
-def _box(ax: Axes, x: float, y: float, text: str, color: str, width: float = 0.9):
-    ax.add_patch(
-        FancyBboxPatch(
-            (x - width / 2, y - 0.3),
-            width,
-            0.6,
-            boxstyle="round,pad=0.02,rounding_size=0.1",
-            fc="white",
-            ec=color,
-            lw=1.6,
-            zorder=3,
-        )
-    )
-    ax.text(x, y, text, ha="center", va="center", color=color, fontsize=12, zorder=4)
-
-
 def _knot(ax: Axes, x: float, y: float, text: str):
     ax.add_patch(Circle((x, y), 0.25, fc="white", ec=INK, lw=1.4, zorder=3))
-    ax.text(x, y - 0.02, text, ha="center", va="center", fontsize=14, zorder=4)
-
-
-def _arrow(ax: Axes, start, end, color=INK, lw=1.5):
-    ax.annotate(
-        "",
-        end,
-        start,
-        arrowprops={
-            "arrowstyle": "-|>",
-            "color": color,
-            "lw": lw,
-            "shrinkA": 0,
-            "shrinkB": 0,
-            "mutation_scale": 13,
-        },
-        zorder=2,
-    )
+    label(ax, x, y - 0.02, text, fontsize=14, zorder=4)
 
 
 def lstm() -> Figure:
@@ -167,7 +125,7 @@ def lstm() -> Figure:
     keep, write, read = (plot.COLORS[c] for c in ("vermillion", "green", "blue"))
     cell, gates, low = 4.0, 1.9, 0.5
     for start, end in ((0.3, 1.35), (1.85, 3.35), (3.85, 9.6)):
-        _arrow(ax, (start, cell), (end, cell), keep, 2.6)
+        arrow(ax, (start, cell), (end, cell), color=keep, lw=2.6)
     _knot(ax, 1.6, cell, "×")
     _knot(ax, 3.6, cell, "+")
     for x, text, color in (
@@ -176,35 +134,32 @@ def lstm() -> Figure:
         (4.4, "new $g$", write),
         (5.95, "read $o$", read),
     ):
-        _box(ax, x, gates, text, color, 1.22)
+        box(ax, x, gates, 1.26, 0.64, text, ec=color, color=color, **GATE)
         ax.plot([x, x], [low, gates - 0.32], color=GRAY, lw=1.2, zorder=1)
     ax.plot([0.3, 5.95], [low, low], color=GRAY, lw=1.2, zorder=1)
-    _arrow(ax, (1.6, gates + 0.32), (1.6, cell - 0.25), keep)
+    arrow(ax, (1.6, gates + 0.32), (1.6, cell - 0.25), color=keep)
     _knot(ax, 3.6, 3.0, "×")
-    _arrow(ax, (3.0, gates + 0.32), (3.45, 2.79), write)
-    _arrow(ax, (4.4, gates + 0.32), (3.78, 2.82), write)
-    _arrow(ax, (3.6, 3.25), (3.6, cell - 0.25), write)
-    _box(ax, 7.4, 3.2, "tanh", INK, 0.8)
-    _arrow(ax, (7.4, cell), (7.4, 3.52))
+    arrow(ax, (3.0, gates + 0.32), (3.45, 2.79), color=write)
+    arrow(ax, (4.4, gates + 0.32), (3.78, 2.82), color=write)
+    arrow(ax, (3.6, 3.25), (3.6, cell - 0.25), color=write)
+    box(ax, 7.4, 3.2, 0.84, 0.64, "tanh", **GATE)
+    arrow(ax, (7.4, cell), (7.4, 3.52))
     _knot(ax, 7.4, gates, "×")
-    _arrow(ax, (7.4, 2.88), (7.4, gates + 0.25))
-    _arrow(ax, (6.57, gates), (7.15, gates), read)
+    arrow(ax, (7.4, 2.88), (7.4, gates + 0.25))
+    arrow(ax, (6.57, gates), (7.15, gates), color=read)
     ax.plot([7.4, 7.4], [low, gates - 0.25], color=INK, lw=1.5, zorder=1)
-    _arrow(ax, (7.4, low), (9.6, low))
+    arrow(ax, (7.4, low), (9.6, low))
     for x, y, text, side in (
         (0.2, cell, "$c_{t-1}$", "right"),
         (9.7, cell, "$c_t$", "left"),
         (0.2, low, "$h_{t-1},\\; x_t$", "right"),
         (9.7, low, "$h_t$", "left"),
     ):
-        ax.text(x, y, text, ha=side, va="center", color=INK, fontsize=13)
+        label(ax, x, y, text, ha=side, fontsize=13)
     ax.set(xlim=(-1.35, 10.4), ylim=(0.15, 4.4), aspect="equal")
     ax.set_axis_off()
     return figure
 
 
 if __name__ == "__main__":
-    plot.use_style()
-    mpl.rcParams["svg.hashsalt"] = "recurrence"
-    for name, draw in (("paths", paths), ("lstm", lstm)):
-        draw().savefig(HERE / f"recurrence-{name}.svg", metadata={"Date": None})
+    save_figures(paths, lstm)

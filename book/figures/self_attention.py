@@ -3,14 +3,12 @@
     python book/figures/self_attention.py   # self-attention-positions.svg
 
 One head from X to Z, computed by the course's own equation, with the three places where
-a position can come in. A color is such a place. Letters are outlines.
+a position can come in. A color is such a place.
 """
 
-from pathlib import Path
-
-import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
+from drawing import GRAY, INK, cells, label, save_figures
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
@@ -18,8 +16,6 @@ from matplotlib.patches import Rectangle
 
 from course_lib import oracle, plot
 
-HERE = Path(__file__).parent
-INK, GRAY = plot.COLORS["black"], plot.COLORS["gray"]
 ADDED, TURNED, BIASED = (plot.COLORS[c] for c in ("vermillion", "green", "blue"))
 T, D, WIDTH = 4, 6, 4
 
@@ -39,30 +35,21 @@ def _grid(
     top = middle + rows / 2
     share = np.abs(values) / np.abs(values).max()
     shades = LinearSegmentedColormap.from_list("", ["white", color])
-    for i, j in np.ndindex(values.shape):
-        face = shades(0.12 + 0.78 * share[i, j])
-        cell = Rectangle((left + j, top - i - 1), 1, 1, fc=face, ec="white", lw=1.0)
-        ax.add_patch(cell)
+    cells(ax, left, top, shades(0.12 + 0.78 * share))
     if frame:
         ax.add_patch(
             Rectangle((left, top - rows), columns, rows, fc="none", ec=color, lw=2)
         )
-    ax.text(
-        left + columns / 2,
-        top + 0.3,
-        name,
-        ha="center",
-        va="bottom",
-        color=color if frame else INK,
-    )
+    ink = color if frame else INK
+    label(ax, left + columns / 2, top + 0.3, name, va="bottom", color=ink)
 
 
 def _sign(ax: Axes, x: float, y: float, text: str):
-    ax.text(x, y, text, ha="center", va="center", color=INK, fontsize=13)
+    label(ax, x, y, text, fontsize=13)
 
 
 def _note(ax: Axes, x: float, y: float, text: str, color: str):
-    ax.text(x, y, text, ha="center", va="top", color=color, fontsize=11)
+    label(ax, x, y, text, va="top", color=color, fontsize=11)
 
 
 def positions() -> Figure:
@@ -87,7 +74,7 @@ def positions() -> Figure:
     _sign(ax, 14.5, y, "=")
     _grid(ax, 15.4, y, tokens + table, "$X$")
     _sign(ax, 22.8, y, "→")
-    ax.text(24.3, y, "$Q,\\ K,\\ V$", ha="left", va="center", color=INK)
+    label(ax, 24.3, y, "$Q,\\ K,\\ V$", ha="left")
 
     y -= 8.6
     _grid(ax, 0, y, q, "$Q = XW_Q$")
@@ -97,7 +84,7 @@ def positions() -> Figure:
     _sign(ax, 19.1, y, "→")
     _grid(ax, 20.2, y, turned_k, "$K$, turned", TURNED, frame=True)
     _note(ax, 13.0, y - 2.4, "2  turned: RoPE", TURNED)
-    ax.text(25.3, y, "($V$ stays)", ha="left", va="center", color=GRAY, fontsize=11)
+    label(ax, 25.3, y, "($V$ stays)", ha="left", color=GRAY, fontsize=11)
 
     y -= 8.2
     _grid(ax, 0, y, products, "$QK^\\top/\\sqrt{d}$")
@@ -116,6 +103,4 @@ def positions() -> Figure:
 
 
 if __name__ == "__main__":
-    plot.use_style()
-    mpl.rcParams["svg.hashsalt"] = "self-attention"
-    positions().savefig(HERE / "self-attention-positions.svg", metadata={"Date": None})
+    save_figures(positions)

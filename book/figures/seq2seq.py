@@ -2,21 +2,17 @@
 
     python book/figures/seq2seq.py   # seq2seq-architecture.svg
 
-The first transformer, part by part, from below. Letters are outlines.
+The first transformer, part by part, from below.
 """
 
-from pathlib import Path
-
-import matplotlib as mpl
 import matplotlib.pyplot as plt
+from drawing import GRAY, INK, arrow, box, label, save_figures
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyBboxPatch, Rectangle
+from matplotlib.patches import Rectangle
 
 from course_lib import plot
 
-HERE = Path(__file__).parent
-INK, GRAY = plot.COLORS["black"], plot.COLORS["gray"]
 ATTENTION, NORM, FORWARD, TABLE = "#D9CEE9", "#F3F0C8", "#CFE3F3", "#F4D9D0"
 CROSS = plot.COLORS["vermillion"]
 WIDTH, HEIGHT, GAP = 5.1, 0.92, 0.5
@@ -55,35 +51,13 @@ def repeated(stack) -> list[str]:
 
 
 def _box(ax: Axes, x: float, y: float, name: str, color: str | None):
-    if color is not None:
-        box = FancyBboxPatch(
-            (x - WIDTH / 2, y),
-            WIDTH,
-            HEIGHT,
-            boxstyle="round,pad=0,rounding_size=0.12",
-            fc=color,
-            ec=CROSS if name == "cross-attention" else INK,
-            lw=2 if name == "cross-attention" else 0.8,
-            zorder=2,
-        )
-        ax.add_patch(box)
-    ax.text(
-        x,
-        y + HEIGHT / 2,
-        name,
-        ha="center",
-        va="center",
-        color=INK,
-        size=11.5,
-        zorder=3,
-    )
-
-
-def _arrow(ax: Axes, points, color: str = INK, lw: float = 1.2):
-    if len(points) > 2:
-        ax.plot(*zip(*points[:-1], strict=True), color=color, lw=lw, zorder=1)
-    style = {"arrowstyle": "-|>", "color": color, "lw": lw, "shrinkA": 0, "shrinkB": 0}
-    ax.annotate("", points[-1], points[-2], arrowprops=style, zorder=1)
+    y += HEIGHT / 2
+    if color is None:
+        label(ax, x, y, name, size=11.5)
+        return
+    ec, lw = (CROSS, 2) if name == "cross-attention" else (INK, 0.8)
+    style = {"fc": color, "ec": ec, "lw": lw, "zorder": 2, "size": 11.5}
+    box(ax, x, y, WIDTH, HEIGHT, name, **style)
 
 
 def _stack(ax: Axes, x: float, stack, side: int) -> dict[str, float]:
@@ -107,25 +81,20 @@ def _stack(ax: Axes, x: float, stack, side: int) -> dict[str, float]:
             )
             ax.add_patch(frame)
             edge = x + side * (WIDTH / 2 + 0.95)
-            ax.text(
-                edge,
-                (bottom + y) / 2,
-                r"$L\,\times$",
-                ha="left" if side > 0 else "right",
-                va="center",
-                color=INK,
-            )
+            ha = "left" if side > 0 else "right"
+            label(ax, edge, (bottom + y) / 2, r"$L\,\times$", ha=ha)
             y += GAP * 0.35
             continue
         if below is not None:
-            _arrow(ax, [(x, below), (x, y)])
+            arrow(ax, (x, below), (x, y), lw=1.2)
         if "attention" in name or name == "feed-forward":
             entry = y - GAP * 0.5
         if name == "add and norm":  # the skip: from below the part to the sum
             far = x + side * (WIDTH / 2 + 0.4)
             middle = y + HEIGHT / 2
             edge = (x + side * WIDTH / 2, middle)
-            _arrow(ax, [(x, entry), (far, entry), (far, middle), edge], GRAY)
+            skip = (x, entry), (far, entry), (far, middle), edge
+            arrow(ax, *skip, color=GRAY, lw=1.2)
         _box(ax, x, y, name, color)
         at.setdefault(name, y)
         below = y + HEIGHT
@@ -143,40 +112,18 @@ def architecture() -> Figure:
     top, cross = encoder["top"], decoder["cross-attention"] + HEIGHT / 2
     ax.plot([left, left], [top, top + 0.8], color=CROSS, lw=2.5)
     lane = (left + right) / 2 + 0.35
-    _arrow(
-        ax,
-        [
-            (left, top + 0.8),
-            (lane, top + 0.8),
-            (lane, cross),
-            (right - WIDTH / 2, cross),
-        ],
-        CROSS,
-        2.5,
-    )
+    start, edge = (left, top + 0.8), (right - WIDTH / 2, cross)
+    arrow(ax, start, (lane, top + 0.8), (lane, cross), edge, color=CROSS, lw=2.5)
     ax.text(left + 0.1, top + 0.95, "memory: keys and values", color=CROSS, ha="center")
     asks = decoder["cross-attention"] - GAP / 2
-    ax.text(right - 0.25, asks, "queries", ha="right", va="center", fontsize=10)
-    for x, y, name in (
-        (left, top + 2.1, "encoder"),
-        (right, decoder["top"] + 0.25, ""),
-    ):
-        ax.text(x, y, name, ha="center", color=INK, fontweight="bold")
-    ax.text(
-        right - WIDTH / 2 - 0.5,
-        decoder["linear, softmax"] + HEIGHT / 2,
-        "decoder",
-        ha="right",
-        va="center",
-        color=INK,
-        fontweight="bold",
-    )
+    label(ax, right - 0.25, asks, "queries", ha="right", fontsize=10)
+    label(ax, left, top + 2.1, "encoder", va="baseline", weight="bold")
+    x, y = right - WIDTH / 2 - 0.5, decoder["linear, softmax"] + HEIGHT / 2
+    label(ax, x, y, "decoder", ha="right", weight="bold")
     ax.set(xlim=(-4.3, 13.7), ylim=(-0.2, decoder["top"] + 0.2))
     ax.set_axis_off()
     return figure
 
 
 if __name__ == "__main__":
-    plot.use_style()
-    mpl.rcParams["svg.hashsalt"] = "seq2seq"
-    architecture().savefig(HERE / "seq2seq-architecture.svg", metadata={"Date": None})
+    save_figures(architecture)

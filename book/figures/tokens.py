@@ -6,11 +6,9 @@ A sentence becomes tokens, ids, one-hot rows, and rows of the table W_E. A color
 token. Letters are outlines.
 """
 
-from pathlib import Path
-
-import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
+from drawing import save_figures
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
@@ -18,7 +16,6 @@ from matplotlib.patches import Rectangle
 
 from course_lib import plot
 
-HERE = Path(__file__).parent
 INK, GRAY = plot.COLORS["black"], plot.COLORS["gray"]
 VOCABULARY = ("[PAD]", "[MASK]", "I", "eat", "like", "cakes", "pan", "tea")
 TOKENS = ("I", "like", "pan", "cakes")
@@ -26,7 +23,7 @@ COLORS = ("blue", "vermillion", "green", "purple")
 D = 4
 
 
-def lookup() -> tuple[list[int], np.ndarray, np.ndarray, np.ndarray]:
+def tables() -> tuple[list[int], np.ndarray, np.ndarray, np.ndarray]:
     """What is drawn: the ids, their one-hot rows, the table, and the product."""
     ids = [VOCABULARY.index(token) for token in TOKENS]
     table = np.random.default_rng(2013).standard_normal((len(VOCABULARY), D))
@@ -58,9 +55,9 @@ def _name(ax: Axes, x: float, y: float, name: str, shape: str, below: float):
     ax.text(x, below - 0.3, shape, ha="center", va="top", color=GRAY, fontsize=11)
 
 
-def picture() -> Figure:
+def lookup() -> Figure:
     """From words to the matrix X, in two rows of drawing."""
-    ids, one_hot, table, x = lookup()
+    ids, one_hot, table, x = tables()
     largest = float(np.abs(table).max())  # one scale: a row keeps its shades
     mine = [plot.COLORS[color] for color in COLORS]
     figure, ax = plt.subplots(figsize=(7, 4.2))
@@ -113,6 +110,4 @@ def picture() -> Figure:
 
 
 if __name__ == "__main__":
-    plot.use_style()
-    mpl.rcParams["svg.hashsalt"] = "tokens"
-    picture().savefig(HERE / "tokens-lookup.svg", metadata={"Date": None})
+    save_figures(lookup)

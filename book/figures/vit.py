@@ -2,23 +2,19 @@
 
     python book/figures/vit.py   # vit-tokens.svg
 
-From an image to tokens to a class. Letters are outlines.
+From an image to tokens to a class.
 """
 
-from pathlib import Path
-
-import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
+from drawing import GRAY, INK, arrow, box, label, save_figures
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
+from matplotlib.patches import Rectangle
 
 from course_lib import plot
 from course_lib.data.drawn_shapes import draw
 
-HERE = Path(__file__).parent
-INK, GRAY = plot.COLORS["black"], plot.COLORS["gray"]
 CLS, POSITION = plot.COLORS["vermillion"], plot.COLORS["blue"]
 SIZE, PATCH = 12, 4
 GRID = SIZE // PATCH
@@ -51,14 +47,6 @@ def _pixels(ax: Axes, values: np.ndarray, left: float, top: float, side: float):
     )
 
 
-def _arrow(ax: Axes, start: tuple, end: tuple, color: str = INK):
-    ax.add_patch(
-        FancyArrowPatch(
-            start, end, arrowstyle="-|>", mutation_scale=14, color=color, lw=1.5
-        )
-    )
-
-
 def tokens() -> Figure:
     """The image, its patches, the row of tokens, the encoder, the class."""
     figure, ax = plt.subplots(figsize=(7, 5.9))
@@ -70,7 +58,7 @@ def tokens() -> Figure:
         ax.plot([0.2 + at] * 2, [9.2, 9.2 - SIZE * 0.23], color=INK, lw=1)
         ax.plot([0.2, 0.2 + SIZE * 0.23], [9.2 - at] * 2, color=INK, lw=1)
     ax.text(1.6, 9.4, f"image {SIZE} × {SIZE}", ha="center")
-    _arrow(ax, (3.2, 7.8), (4.2, 7.8))
+    arrow(ax, (3.2, 7.8), (4.2, 7.8))
     for k, patch in enumerate(cut(picture)):
         row, column = divmod(k, GRID)
         left, top = 4.5 + 1.25 * column, 9.2 - 1.0 * row
@@ -78,42 +66,28 @@ def tokens() -> Figure:
         ax.text(left + 0.92, top - 0.5, f"{k + 1}", fontsize=10, color=GRAY)
     ax.text(6.2, 9.4, f"{N_PATCHES} patches {PATCH} × {PATCH}", ha="center")
     ax.text(8.5, 7.8, f"{PATCH**2} pixels\nin a row, times $W$", va="center")
-    _arrow(ax, (6.2, 6.05), (6.2, 5.25))
+    arrow(ax, (6.2, 6.05), (6.2, 5.25))
     for k in range(N_PATCHES + 1):
         left = 0.6 + k * step
         color = CLS if k == 0 else INK
-        box = Rectangle((left, 4.2), 0.8, 0.8, fc="#F4F4F4", ec=color, lw=1.5)
-        ax.add_patch(box)
-        label = "CLS" if k == 0 else f"{k}"
-        ax.text(left + 0.4, 4.6, label, ha="center", va="center", color=color)
-        ax.text(left + 0.4, 3.75, f"$+p_{k}$", ha="center", va="center", color=POSITION)
-        _arrow(ax, (left + 0.4, 3.45), (left + 0.4, 2.9))
+        cell = Rectangle((left, 4.2), 0.8, 0.8, fc="#F4F4F4", ec=color, lw=1.5)
+        ax.add_patch(cell)
+        name = "CLS" if k == 0 else f"{k}"
+        label(ax, left + 0.4, 4.6, name, color=color)
+        label(ax, left + 0.4, 3.75, f"$+p_{k}$", color=POSITION)
+        arrow(ax, (left + 0.4, 3.45), (left + 0.4, 2.9))
     ax.text(10.6, 4.6, "tokens", va="center", ha="left")  # the row's name, right of it
     ax.text(10.6, 3.75, "positions", va="center", ha="left", color=POSITION)
-    ax.add_patch(
-        FancyBboxPatch(
-            (0.7, 2.0), 9.6, 0.7, boxstyle="round,pad=0.1", fc="#EFEDF5", ec=INK
-        )
-    )
-    ax.text(
-        5.5, 2.35, "encoder: $L$ blocks, everybody sees everybody", ha="center",
-        va="center",
-    )  # fmt: skip
-    _arrow(ax, (1.0, 1.85), (1.0, 1.1), CLS)
+    box(ax, 5.5, 2.35, 9.8, 0.9, fc="#EFEDF5", lw=1, rounding=0.1)
+    label(ax, 5.5, 2.35, "encoder: $L$ blocks, everybody sees everybody")
+    arrow(ax, (1.0, 1.85), (1.0, 1.1), color=CLS)
     ax.text(1.4, 0.75, "norm, one linear map, softmax:  ", va="center", ha="left")
     ax.text(6.6, 0.75, "triangle", va="center", ha="left", color=CLS, weight="bold")
-    ax.text(1.0, 0.75, "CLS", va="center", ha="center", color=CLS)
+    label(ax, 1.0, 0.75, "CLS", color=CLS)
     ax.set(xlim=(0, 12.4), ylim=(0.4, 9.9))
     ax.set_axis_off()
     return figure
 
 
-def main() -> None:
-    """Write the picture."""
-    plot.use_style()
-    mpl.rcParams["svg.hashsalt"] = "vit"
-    tokens().savefig(HERE / "vit-tokens.svg", metadata={"Date": None})
-
-
 if __name__ == "__main__":
-    main()
+    save_figures(tokens)

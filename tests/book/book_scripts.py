@@ -4,6 +4,7 @@ import dataclasses
 import importlib.util
 import json
 import re
+import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -12,6 +13,7 @@ from safetensors import safe_open
 
 BOOK = Path(__file__).parents[2] / "book"
 FIGURES = BOOK / "figures"
+sys.path.insert(0, str(FIGURES))  # for what the drawings share
 
 
 def load(name: str, folder: str = "figures") -> ModuleType:

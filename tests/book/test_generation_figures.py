@@ -34,7 +34,7 @@ def test_the_tree_is_the_chapters():
 
 
 def test_with_a_cache_one_row_is_computed_and_without_one_all():
-    cached, again = generation.cells(True), generation.cells(False)
+    cached, again = generation.entries(True), generation.entries(False)
     n = generation.T
     assert cached["rows"] == {(n - 1, 0)}
     assert len(cached["scores"]) == n

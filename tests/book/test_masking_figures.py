@@ -11,7 +11,6 @@ from course_lib import plot
 def masking():
     with mpl.rc_context():
         plot.use_style()
-        mpl.rcParams["svg.hashsalt"] = "masking"
         yield book_scripts.load("masking")
 
 

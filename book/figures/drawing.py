@@ -1,0 +1,98 @@
+"""What the drawings share: boxes, arrows, cells, labels, and how they are saved.
+
+Each script of this folder draws what no cell of a page does. Letters become outlines,
+with the words beside them as comments, and the same code writes the same bytes.
+"""
+
+import inspect
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
+
+from course_lib import plot
+
+INK, GRAY = plot.COLORS["black"], plot.COLORS["gray"]
+
+Point = tuple[float, float]
+
+
+def save_figures(*drawings: Callable[[], Figure]) -> None:
+    """Write each drawing beside its script, as `<script>-<function>.svg`."""
+    plot.use_style()
+    for draw in drawings:
+        script = Path(inspect.getfile(draw))
+        slug = script.stem.replace("_", "-")
+        mpl.rcParams["svg.hashsalt"] = slug
+        path = script.with_name(f"{slug}-{draw.__name__}.svg")
+        figure = draw()
+        figure.savefig(path, metadata={"Date": None})
+        plt.close(figure)
+
+
+def label(ax: Axes, x: float, y: float, text: str, **style: Any) -> None:
+    """Text centered at (x, y), unless `style` says otherwise."""
+    style = {"ha": "center", "va": "center", "color": INK} | style
+    ax.text(x, y, text, **style)
+
+
+def box(
+    ax: Axes,
+    x: float,
+    y: float,
+    width: float,
+    height: float,
+    text: str = "",
+    *,
+    fc: Any = "white",
+    ec: Any = INK,
+    lw: float = 1.6,
+    rounding: float = 0.12,
+    zorder: float = 1,
+    **style: Any,
+) -> None:
+    """A rounded box around (x, y), with its text in the middle in `style`."""
+    corner, shape = (x - width / 2, y - height / 2), "round,pad=0,rounding_size="
+    patch = FancyBboxPatch(corner, width, height, boxstyle=f"{shape}{rounding}")
+    patch.set(fc=fc, ec=ec, lw=lw, zorder=zorder)
+    ax.add_patch(patch)
+    if text:
+        label(ax, x, y, text, **style)
+
+
+def arrow(
+    ax: Axes,
+    *points: Point,
+    color: Any = INK,
+    lw: float = 1.5,
+    zorder: float = 1,
+) -> None:
+    """A line through the points with a head at its end."""
+    if len(points) > 2:
+        ax.plot(*zip(*points[:-1], strict=True), color=color, lw=lw, zorder=zorder)
+    patch = FancyArrowPatch(*points[-2:], arrowstyle="-|>", shrinkA=0, shrinkB=0)
+    patch.set(mutation_scale=12, color=color, lw=lw, zorder=zorder)
+    ax.add_patch(patch)
+
+
+def cells(
+    ax: Axes,
+    left: float,
+    top: float,
+    colors: Iterable[Iterable[Any]],
+    *,
+    width: float = 1,
+    height: float = 1,
+    ec: Any = "white",
+    lw: float = 1,
+) -> None:
+    """A matrix, one color a cell, its upper left corner at (left, top)."""
+    for i, row in enumerate(colors):
+        for j, color in enumerate(row):
+            corner = left + j * width, top - (i + 1) * height
+            ax.add_patch(Rectangle(corner, width, height, fc=color, ec=ec, lw=lw))
