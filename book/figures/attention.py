@@ -10,18 +10,16 @@ and the page's cells count operations instead. Letters are outlines.
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 
-import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
+from drawing import save_figures
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from course_lib import oracle, plot
 
-HERE = Path(__file__).parent
 INK = plot.COLORS["black"]
 WIDTHS = (512, 1024, 2048, 4096)  # sequence lengths to time
 D_HEAD = 64
@@ -229,10 +227,4 @@ def cost() -> Figure:
 
 
 if __name__ == "__main__":
-    plot.use_style()
-    mpl.rcParams["svg.hashsalt"] = "attention"
-    for draw in (globals()[name] for name in sys.argv[1:] or ("blend", "shapes")):
-        figure = draw()
-        path = HERE / f"attention-{draw.__name__}.svg"
-        figure.savefig(path, metadata={"Date": None})
-        print(path.name)
+    save_figures(*([cost] if sys.argv[1:] == ["cost"] else [blend, shapes]))
