@@ -36,8 +36,8 @@ QUESTIONS = {  # columns of W_Q and W_K, by feature: as on the page
         ({"the": 8, "saw": -8}, {"cat": 8, "dog": -8}),
         ({"the": 1, "saw": -1}, {"cat": 1, "dog": -1}),
     ),
-    "who?": (({"verb": 8}, {}), ({"noun": 1, "cos": 1}, {})),
-    "whom?": (({"verb": 8}, {}), ({"noun": 1, "cos": -1}, {})),
+    "who?": (({"verb": 8}, {}), ({"noun": 3, "cos": 1}, {})),
+    "whom?": (({"verb": 8}, {}), ({"noun": 3, "cos": -1}, {})),
 }
 
 
