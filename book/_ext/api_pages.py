@@ -57,8 +57,7 @@ def reference() -> str:
         sections.append(f"### {name}\n")
         parts = {w: automodule(f"{PACKAGE}.{w}.{name}") for w in WINGS}
         if all(name in names for names in wings.values()):
-            tabs = "".join(f":::{{{w}}}\n{part}:::\n" for w, part in parts.items())
-            sections.append(f"::::{{framework}}\n{tabs}::::\n")
+            sections += [f":::{{{w}}}\n{part}:::\n" for w, part in parts.items()]
         else:
             sections += [part for w, part in parts.items() if name in wings[w]]
     sections.append("## Framework-free rooms\n")

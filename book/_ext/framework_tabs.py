@@ -8,16 +8,14 @@ from visit to visit, and takes it from an address that ends in `?framework=nnx`.
 Without JavaScript the tabs still switch (they are radio buttons); where there are no
 tabs at all, on paper, each version stands under its own heading.
 
-For prose that differs between the two there is a directive:
+For prose that differs between the two there are directives, side by side like cells:
 
-    ::::{framework}
     :::{torch}
     `nn.Linear` stores its matrix as (out, in).
     :::
     :::{nnx}
     `nnx.Linear` stores its kernel as (in, out).
     :::
-    ::::
 
 Text or a cell that exists for one framework only is a warning, and so an error under
 `-W`: the book promises both.
@@ -94,8 +92,8 @@ def warn_if_single(parts: Run, docname: str | None) -> None:
         if name not in present:
             first = parts[0][1]
             LOGGER.warning(
-                "a part for %s has no counterpart for %s: put a cell tagged "
-                "`%s` beside it, with nothing between the two",
+                "a part for %s has no counterpart for %s: put a cell tagged `%s`, "
+                "or a directive of that name, beside it, with nothing between the two",
                 FRAMEWORKS[parts[0][0]],
                 label,
                 name,
@@ -147,7 +145,7 @@ class FrameworkTabs(SphinxTransform):
 
 
 class FrameworkPart(SphinxDirective):
-    """`{torch}` or `{nnx}`: one framework's half of a `{framework}` block."""
+    """`{torch}` or `{nnx}`: prose for one of the two frameworks."""
 
     has_content: ClassVar[bool] = True  # pyright: ignore[reportIncompatibleVariableOverride]
 
@@ -159,28 +157,10 @@ class FrameworkPart(SphinxDirective):
         return [part]
 
 
-class Framework(SphinxDirective):
-    """`{framework}`: the tabs of `FrameworkTabs`, for prose."""
-
-    has_content: ClassVar[bool] = True  # pyright: ignore[reportIncompatibleVariableOverride]
-
-    def run(self) -> list[nodes.Node]:
-        self.assert_has_content()
-        block = nodes.container()
-        self.set_source_info(block)
-        self.state.nested_parse(self.content, self.content_offset, block)
-        if not block.children or any(framework_of(c) is None for c in block.children):
-            raise self.error(
-                "a framework block holds {torch} and {nnx} blocks and nothing else"
-            )
-        return [block]
-
-
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the transform and the three directives."""
+    """Register the transform and the two directives."""
     app.setup_extension("sphinx_design")
     app.add_transform(FrameworkTabs)
-    app.add_directive("framework", Framework)
     for name in FRAMEWORKS:
         app.add_directive(name, FrameworkPart)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -8,14 +8,12 @@ from small_books import cell
 TORCH = cell("print('written for torch')", "torch")
 NNX = cell("print('written for nnx')", "nnx")
 PROSE = """
-::::{framework}
 :::{torch}
 Rows come *first*.
 :::
 :::{nnx}
 Columns come *first*.
 :::
-::::
 """
 
 
@@ -105,11 +103,22 @@ def test_prose_without_its_counterpart_fails_the_build(book):
     assert "has no counterpart for Flax NNX" in said
 
 
-def test_prose_outside_the_two_parts_fails_the_build(book):
+def test_words_between_the_two_parts_fail_the_build(book):
     book.write(PROSE.replace(":::{nnx}", "Stray words.\n\n:::{nnx}"))
     status, _, said = book.build("framework_tabs")
     assert status != 0
-    assert "holds {torch} and {nnx} blocks and nothing else" in said
+    assert said.count("has no counterpart") == 2
+
+
+def test_prose_and_a_cell_of_a_framework_share_its_tab(book):
+    torch, nnx = re.findall(r":::\{.*?\n:::\n", PROSE, re.DOTALL)
+    book.write("\n", torch, TORCH, "\n", nnx, NNX)
+    status, page, said = book.build("framework_tabs")
+    assert status == 0, said
+    assert labels(page) == BOTH
+    order = ["Rows", "written for torch", "Columns", "written for nnx"]
+    positions = [page.index(words) for words in order]
+    assert positions == sorted(positions)
 
 
 def test_outputs_sit_inside_their_tab(book):

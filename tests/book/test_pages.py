@@ -115,8 +115,7 @@ def measured(*parts, sign=SIGN):
         (FIGURE + "One.", 1),
         ("```{list-table}\n:name: tab-x\n\n* - a\n  - b\n```\nOne.", 1),
         (
-            "::::{framework}\n:::{torch}\nTwo words.\n:::\n"
-            ":::{nnx}\nNot these three.\n:::\n::::\nOne.",
+            ":::{torch}\nTwo words.\n:::\n:::{nnx}\nNot these three.\n:::\nOne.",
             3,
         ),
         (exercise("By hand: a title · easy · 5 minutes") + "\nTwo words.", 2),
