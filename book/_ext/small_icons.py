@@ -3,8 +3,8 @@
 The theme ships FontAwesome whole, twice: two thousand icons as a script, which draws
 them, and as fonts, for who reads without scripts. A browser fetches both: 820 kB
 compressed, more than everything else on a page together. After the build this
-extension cuts script, fonts and style sheet down to the icons that pages and scripts
-name, some twenty.
+extension empties the script and cuts fonts and style sheet down to the icons that pages
+and scripts name, some twenty.
 """
 
 import re
@@ -21,11 +21,6 @@ LOGGER = getLogger(__name__)
 SCRIPT = "scripts/fontawesome.js"
 STYLE = "styles/pydata-sphinx-theme.css"
 FONTS = "vendor/fontawesome/webfonts"
-# "name":[width,height,[aliases],"codepoint","path"] in the minified script.
-DRAWING = re.compile(
-    r'(?:"([\w-]+)"|([A-Za-z_$][\w$]*)):'
-    r'\[\d+,\d+,\[([^\]]*)\],"[0-9a-f]+",(?:"[^"]*"|\["[^"]*","[^"]*"\])\],?'
-)
 # .fa-name:before,.fa-alias:before{content:"\f002"} in the minified style sheet.
 RULE = re.compile(
     r'((?:\.fa-[\w-]+::?before,?)+)\{(?:content|--fa):"(\\?[^"]+)"\}', re.IGNORECASE
@@ -45,21 +40,6 @@ def used_icons(pages: Iterable[Path]) -> set[str]:
     for page in pages:
         names.update(NAME.findall(page.read_text("utf-8")))
     return names
-
-
-def cut_script(script: str, names: set[str]) -> str:
-    """Leave in the script only some icons' drawings.
-
-    Args:
-        script: FontAwesome, minified.
-        names: The icons to keep, by name or alias.
-    """
-
-    def keep(match: re.Match[str]) -> str:
-        aliases = re.findall(r'"([\w-]+)"', match[3])
-        return match[0] if names & {match[1] or match[2], *aliases} else ""
-
-    return DRAWING.sub(keep, script)
 
 
 def cut_style(style: str, names: set[str]) -> str:
@@ -103,14 +83,9 @@ def cut_icons(app: Sphinx, exception: Exception | None) -> None:
     script, style = static / SCRIPT, static / STYLE
     if exception or not (script.exists() and style.exists()):
         return
-    scripts = [path for path in static.rglob("*.js") if path != script]
-    names = used_icons([*Path(app.outdir).rglob("*.html"), *scripts])
-    drawn, ruled = (
-        cut(path.read_text("utf-8"), names)
-        for cut, path in ((cut_script, script), (cut_style, style))
-    )
-    script.write_text(drawn, "utf-8")
-    style.write_text(ruled, "utf-8")
+    script.write_text("")  # the fonts draw; each page asks for this file
+    names = used_icons([*Path(app.outdir).rglob("*.html"), *static.rglob("*.js")])
+    style.write_text(cut_style(style.read_text("utf-8"), names), "utf-8")
     keep = characters(path.read_text("utf-8") for path in static.rglob("*.css"))
     for source in (static / FONTS).glob("*.ttf"):
         cut_font(source, source.with_suffix(".woff"), keep)

@@ -1,41 +1,28 @@
 """Icons that no page uses are not shipped; those that one uses are."""
 
+import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import matplotlib as mpl
-import pytest
 from fontTools import ttLib
-from small_icons import characters, cut_font, cut_script, cut_style, used_icons
-
-SCRIPT = (
-    'var c={"arrow-up":[384,512,[8593],"f062","M1 2z"],'
-    'gear:[512,512,[9881,"cog"],"f013","M3 4z"],'
-    '"chart-pie":[576,512,["pie-chart"],"f200",["M5 6z","M7 8z"]]};'
+from small_icons import (
+    FONTS,
+    SCRIPT,
+    STYLE,
+    characters,
+    cut_font,
+    cut_icons,
+    cut_style,
+    used_icons,
 )
 
-
-STYLE = (
+SHEET = (
     '@font-face{src:url(../fonts/fa-solid.woff2) format("woff2"),'
     'url(../fonts/fa-solid.ttf) format("truetype")}'
     '.fa-arrow-up:before{content:"\\f062"}.fa-cog:before,.fa-gear:before{content:"\\f013"}'
     'main{--pst-icon-note:"\\f05a";color:#333}'
 )
-
-
-def test_icons_that_no_page_uses_are_left_out():
-    kept = cut_script(SCRIPT, {"arrow-up"})
-    assert kept == 'var c={"arrow-up":[384,512,[8593],"f062","M1 2z"],};'
-
-
-@pytest.mark.parametrize("name", ["gear", "cog"])
-def test_icons_are_kept_by_name_and_by_alias(name):
-    assert "M3 4z" in cut_script(SCRIPT, {name})
-    assert "M1 2z" not in cut_script(SCRIPT, {name})
-
-
-def test_icons_of_two_layers_are_recognized():
-    assert "M5 6z" in cut_script(SCRIPT, {"pie-chart"})
-    assert "M5 6z" not in cut_script(SCRIPT, {"gear"})
 
 
 def test_icons_are_found_in_pages(tmp_path):
@@ -45,7 +32,7 @@ def test_icons_are_found_in_pages(tmp_path):
 
 
 def test_rules_of_icons_that_no_page_uses_are_left_out():
-    kept = cut_style(STYLE, {"gear"})
+    kept = cut_style(SHEET, {"gear"})
     assert ".fa-arrow-up" not in kept
     assert '.fa-cog:before,.fa-gear:before{content:"\\f013"}' in kept
     assert 'main{--pst-icon-note:"\\f05a";color:#333}' in kept
@@ -53,7 +40,7 @@ def test_rules_of_icons_that_no_page_uses_are_left_out():
 
 
 def test_the_font_keeps_what_the_style_sheet_shows():
-    assert characters([cut_style(STYLE, {"gear"})]) == {0xF013, 0xF05A}
+    assert characters([cut_style(SHEET, {"gear"})]) == {0xF013, 0xF05A}
     assert characters(['main{--pst-icon-tip:"\uf0eb"}']) == {0xF0EB}
 
 
@@ -63,3 +50,20 @@ def test_a_font_is_cut_to_some_characters(tmp_path):
     small = ttLib.TTFont(tmp_path / "small.woff")
     assert set(small.getBestCmap()) == {ord("A"), ord("b")}
     assert (tmp_path / "small.woff").stat().st_size < source.stat().st_size / 50
+
+
+def test_after_a_build_the_script_is_empty_and_a_small_font_draws(tmp_path):
+    static = tmp_path / "_static"
+    files = {SCRIPT: "var c={};", STYLE: SHEET, "theme.js": '"fa-cog"'}
+    for name, text in files.items():
+        path = static / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    fonts = static / FONTS
+    fonts.mkdir(parents=True)
+    shutil.copy(Path(mpl.get_data_path(), "fonts", "ttf", "DejaVuSans.ttf"), fonts)
+    cut_icons(SimpleNamespace(outdir=tmp_path), None)
+    assert (static / SCRIPT).read_text() == ""
+    assert "fa-gear" in (static / STYLE).read_text()
+    assert "fa-arrow-up" not in (static / STYLE).read_text()
+    assert [path.name for path in fonts.iterdir()] == ["DejaVuSans.woff"]
