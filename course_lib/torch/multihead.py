@@ -153,10 +153,9 @@ class MultiHeadAttention(nn.Module):
     ) -> KeysValues:
         """Keys and values of a context whose first vector stands at `offset`."""
         check_context(context, None, self.q_proj.in_features, torch.Tensor)
+        v = split_heads(self.v_proj(context), self.d_head)
         k = split_heads(self.k_proj(context), self.d_head)
-        if self.rotary is not None:
-            k = self.rotary(k, offset)
-        return k, split_heads(self.v_proj(context), self.d_head)
+        return (k if self.rotary is None else self.rotary(k, offset)), v
 
 
 def split_heads(x: Float[Tensor, "*B T D"], d_head: int) -> Float[Tensor, "*B H T Dh"]:
