@@ -8,11 +8,9 @@ in MHA, GQA and MQA). All weights are computed by the course's own equation. Let
 outlines.
 """
 
-from pathlib import Path
-
-import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
+from drawing import save_figures
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, to_rgb
 from matplotlib.figure import Figure
@@ -20,7 +18,6 @@ from matplotlib.patches import FancyBboxPatch, Rectangle
 
 from course_lib import oracle, plot
 
-HERE = Path(__file__).parent
 INK, GRAY = plot.COLORS["black"], plot.COLORS["gray"]
 GREEN, ORANGE = plot.COLORS["green"], plot.COLORS["orange"]
 BLUE, RED = plot.COLORS["blue"], plot.COLORS["vermillion"]
@@ -245,8 +242,4 @@ def sharing(n_heads: int = 6) -> Figure:
 
 
 if __name__ == "__main__":
-    plot.use_style()
-    mpl.rcParams["svg.hashsalt"] = "multi-head"
-    for draw in (sentence, shapes, sharing):
-        path = HERE / f"multi-head-{draw.__name__}.svg"
-        draw().savefig(path, metadata={"Date": None})
+    save_figures(sentence, shapes, sharing)
