@@ -226,7 +226,7 @@ def test_what_cannot_be_written_is_refused(wing, models, case):
         ([], "at least one token"),
     ],
 )
-def test_beams_begin_with_one_prompt(wing, models, prompt, message):
+def test_beams_begin_with_one_prompt(wing, models, no_hook, prompt, message):
     with pytest.raises(ValueError, match=message):
         wing.lib.beam_search(models(wing), prompt, n_beams=2, max_new_tokens=3)
 
