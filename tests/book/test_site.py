@@ -202,7 +202,7 @@ def test_both_frameworks_stand_in_every_tab_set(name):
     assert bool(labels) == written
     order = [a["data-sync-id"] for a in labels]
     assert order == ["torch", "nnx"] * (len(order) // 2)
-    assert {a["data-sync-group"] for a in labels} == {"framework"}
+    assert {a["data-sync-group"] for a in labels} <= {"framework"}
 
 
 def test_the_cell_for_colab_is_not_shown():
