@@ -1,0 +1,233 @@
+"""Do the tests notice a slip? Break single lines of the package and see.
+
+`python tests/mutants.py --number 200 --seed 0` draws lines of `course_lib` at random,
+changes one thing in each (`<` to `<=`, `+` to `-`, a call left out, ...) and runs the
+tests that belong to the file. A mutant that no test fails is a survivor: either the
+change makes no difference, or a test is missing. Which of the two, a person decides.
+
+Not part of `make test`: a mutant takes up to some minutes.
+"""
+
+import argparse
+import ast
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+LIMIT = 900  # seconds for the tests of one mutant
+
+SWAPS = {
+    ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=",
+    ast.NotEq: "==", ast.Is: "is not", ast.IsNot: "is", ast.In: "not in",
+    ast.NotIn: "in", ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*",
+    ast.FloorDiv: "*", ast.Mod: "//", ast.Pow: "*", ast.And: "or", ast.Or: "and",
+    ast.BitAnd: "|", ast.BitOr: "&",
+}  # fmt: skip
+
+
+class Mutant(NamedTuple):
+    """One change: `old` at `start` of a line becomes `new`."""
+
+    path: Path
+    line: int
+    start: int
+    end: int
+    new: str
+
+    def apply(self, source: str) -> str:
+        return source[: self.start] + self.new + source[self.end :]
+
+
+def mutants_of(path: Path) -> Iterator[Mutant]:
+    """All mutants of a file. Annotations and docstrings are left alone."""
+    source = path.read_text()
+    begins = [0]
+    for line in source.encode().splitlines(keepends=True):
+        begins.append(begins[-1] + len(line))
+    raw = source.encode()
+
+    def place(line: int, column: int) -> int:
+        return len(raw[: begins[line - 1] + column].decode())
+
+    def text(node: ast.AST) -> str:
+        return ast.get_source_segment(source, node) or ""
+
+    def mutant(node: ast.AST, new: str) -> Mutant:
+        start = place(node.lineno, node.col_offset)
+        end = place(node.end_lineno, node.end_col_offset)
+        return Mutant(path, node.lineno, start, end, new)
+
+    def between(left: ast.AST, right: ast.AST, new: str) -> Mutant:
+        start = place(left.end_lineno, left.end_col_offset)
+        end = place(right.lineno, right.col_offset)
+        middle = source[start:end]
+        closing, opening = middle.count(")"), middle.count("(")
+        glue = f"{')' * closing} {new} {'(' * opening}"
+        return Mutant(path, left.end_lineno, start, end, glue)
+
+    for node in _code(ast.parse(source)):
+        match node:
+            case ast.Compare(left=left, ops=[op], comparators=[right]):
+                yield between(left, right, SWAPS[type(op)])
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in SWAPS:
+                yield between(left, right, SWAPS[type(op)])
+            case ast.BoolOp(op=op, values=[left, right, *_]):
+                yield between(left, right, SWAPS[type(op)])
+            case ast.UnaryOp(op=ast.Not() | ast.USub(), operand=operand):
+                yield mutant(node, f"({text(operand)})")
+            case ast.Constant(value=bool(value)):
+                yield mutant(node, str(not value))
+            case ast.Constant(value=int(value)):
+                yield mutant(node, str(value + 1))
+            case ast.Constant(value=float(value)):
+                yield mutant(node, str(2 * value or 1.0))
+            case ast.If(test=test) | ast.IfExp(test=test):
+                yield mutant(test, f"(not ({text(test)}))")
+            case ast.Raise() | ast.Expr(value=ast.Call()):
+                yield mutant(node, "pass")
+            case ast.AugAssign(target=target, value=value):
+                yield mutant(node, f"{text(target)} = {text(value)}")
+            case ast.Call(args=[only], keywords=[]) if not isinstance(
+                only, ast.Starred
+            ):
+                yield mutant(node, f"({text(only)})")
+            case ast.Call(keywords=[_, *_] as keywords):
+                for keyword in keywords:
+                    rest = source[: place(keyword.end_lineno, keyword.end_col_offset)]
+                    comma = re.match(r"\s*,", source[len(rest) :])
+                    whole = mutant(keyword, "")
+                    yield whole._replace(end=whole.end + (comma.end() if comma else 0))
+
+
+def _code(node: ast.AST) -> Iterator[ast.AST]:
+    """Every node below, but for docstrings, annotations and f-strings."""
+    for field, value in ast.iter_fields(node):
+        if field in ("annotation", "returns", "decorator_list"):
+            continue
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, ast.AST) and not isinstance(child, ast.JoinedStr):
+                yield child
+                yield from _code(child)
+
+
+def tests_of(path: Path) -> list[str]:
+    """Test files for a module: its own first, then those that say its public names."""
+    stem = path.stem.replace("_", "")
+    defined = [
+        node.name
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef))
+        and not node.name.startswith("_")
+    ]
+    if path.name == "__init__.py":
+        defined.append(path.parent.name)
+    words = re.compile(r"\b(" + "|".join([path.stem, *defined]) + r")\b")
+    ranked = []
+    for test in sorted((ROOT / "tests").rglob("test_*.py")):
+        if test.is_relative_to(ROOT / "tests" / "book"):
+            continue
+        own = stem in test.stem.replace("_", "")
+        if own or words.search(test.read_text()):
+            ranked.append((not own, test.stat().st_size, test))
+    ranked.append((True, float("inf"), ROOT / "tests" / "test_mirror.py"))
+    return list(
+        dict.fromkeys(str(test.relative_to(ROOT)) for *_, test in sorted(ranked))
+    )
+
+
+def sample(number: int, seed: int, folder: str) -> list[Mutant]:
+    """One mutant each for `number` lines, drawn among all that have any."""
+    by_line: dict[tuple[Path, int], list[Mutant]] = {}
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        for mutant in mutants_of(path):
+            try:
+                ast.parse(mutant.apply(path.read_text()))
+            except SyntaxError:
+                continue
+            by_line.setdefault((path, mutant.line), []).append(mutant)
+    dice = random.Random(seed)
+    lines = dice.sample(sorted(by_line), min(number, len(by_line)))
+    return [dice.choice(by_line[line]) for line in lines]
+
+
+def run_tests(scratch: Path, tests: list[str], log: Path) -> str:
+    """Run tests in a fork of this process, which has imported the frameworks already."""
+    child = os.fork()
+    if child == 0:
+        os.setsid()
+        with log.open("w") as output:
+            os.dup2(output.fileno(), 1)
+            os.dup2(output.fileno(), 2)
+        os.chdir(scratch)
+        sys.path.insert(0, str(scratch))
+        import pytest
+
+        os._exit(pytest.main(["-x", "-q", "-p", "no:cacheprovider", *tests]))
+    deadline = time.monotonic() + LIMIT
+    while time.monotonic() < deadline:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            code = os.waitstatus_to_exitcode(status)
+            return {0: "survived", 1: "killed"}.get(code, "crashed")
+        time.sleep(0.1)
+    os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return "too slow"
+
+
+def main() -> None:
+    """Draw, try, and print every survivor with its change."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--number", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--folder", default="course_lib")
+    parser.add_argument("--skip", type=int, default=0, help="go on after so many")
+    options = parser.parse_args()
+
+    drawn = sample(options.number, options.seed, options.folder)[options.skip :]
+    with tempfile.TemporaryDirectory() as folder:
+        scratch = Path(folder) / "copy"
+        tracked = subprocess.check_output(["git", "ls-files"], cwd=ROOT, text=True)
+        for name in tracked.splitlines():
+            (scratch / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, scratch / name)
+        os.environ |= {
+            "PYTHONPATH": str(scratch),
+            "JAX_COMPILATION_CACHE_DIR": str(Path(folder) / "compiled"),
+            "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+            "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+        }
+        for framework in ("torch", "jax", "flax.nnx", "optax", "scipy", "hypothesis"):
+            __import__(framework)
+
+        counts: dict[str, int] = {}
+        for number, mutant in enumerate(drawn, start=options.skip + 1):
+            name = mutant.path.relative_to(ROOT)
+            source = mutant.path.read_text()
+            (scratch / name).write_text(mutant.apply(source))
+            log = Path(folder) / "log"
+            began = time.monotonic()
+            verdict = run_tests(scratch, tests_of(mutant.path), log)
+            (scratch / name).write_text(source)
+            counts[verdict] = counts.get(verdict, 0) + 1
+            old = " ".join(source[mutant.start : mutant.end].split())
+            new = " ".join(mutant.new.split()) or "nothing"
+            seconds = time.monotonic() - began
+            print(f"{number:4} {verdict:8} {seconds:4.0f} s  {name}:{mutant.line}  "
+                  f"{old} -> {new}", flush=True)  # fmt: skip
+        total = sum(counts.values())
+        print(f"{total} mutants:", ", ".join(f"{n} {v}" for v, n in counts.items()))
+
+
+if __name__ == "__main__":
+    main()
