@@ -38,7 +38,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # One step after the other, also under `make -j`: the tests are spread out already.
 .NOTPARALLEL:
-.PHONY: help book test lint types unit pairs outputs site notebooks bench coverage clean
+.PHONY: help book test lint types unit pairs outputs site notebooks bench coverage mutants clean
 
 help: ## List what can be made
 	@echo "make TARGET, where TARGET is one of"
@@ -97,6 +97,11 @@ bench: $(INSTALLED) ## Compare our speed with what a reader would pick instead
 coverage: $(INSTALLED) ## Which lines of the package the unit tests reach
 	$(BIN)/python -m pytest -n $(JOBS) tests --ignore tests/book \
 		--cov --cov-report=term-missing:skip-covered
+
+# MUTANTS="--number 20 --seed 1" for fewer, or others.
+MUTANTS ?= --number 200 --seed 0
+mutants: $(INSTALLED) ## Break single lines of the package: do its tests notice?
+	$(BIN)/python tests/mutants.py $(MUTANTS)
 
 clean: ## Remove what was built; the next command sets everything up again
 	rm -rf $(VENV) _build .pytest_cache .ruff_cache .hypothesis .coverage

@@ -1,10 +1,14 @@
 """Run the benchmarks that are named, or all of them."""
 
 import importlib
+import os
 import sys
 from pathlib import Path
 
 FRAME = {"__init__", "__main__", "race"}
+
+# The profiler would print lines of its own between the tables.
+os.environ.setdefault("KINETO_LOG_LEVEL", "6")
 
 
 def main(names: list[str]) -> None:

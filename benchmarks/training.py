@@ -104,6 +104,8 @@ def candidates(layers, heads, width, length, batch, steps) -> dict[str, Callable
             resid_pdrop=0.0,
             embd_pdrop=0.0,
             attn_pdrop=0.0,
+            bos_token_id=0,
+            eos_token_id=None,
         )
     )
     found["Hugging Face GPT-2"] = plain_loop(

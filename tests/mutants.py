@@ -145,10 +145,12 @@ def tests_of(path: Path) -> list[str]:
     )
 
 
-def sample(number: int, seed: int, folder: str) -> list[Mutant]:
+def sample(number: int, seed: int, folder: str, without: str = "") -> list[Mutant]:
     """One mutant each for `number` lines, drawn among all that have any."""
     by_line: dict[tuple[Path, int], list[Mutant]] = {}
     for path in sorted((ROOT / folder).rglob("*.py")):
+        if without and path.is_relative_to(ROOT / without):
+            continue
         for mutant in mutants_of(path):
             try:
                 ast.parse(mutant.apply(path.read_text()))
@@ -161,7 +163,7 @@ def sample(number: int, seed: int, folder: str) -> list[Mutant]:
 
 
 def run_tests(scratch: Path, tests: list[str], log: Path) -> str:
-    """Run tests in a fork of this process, which has imported the frameworks already."""
+    """Run tests in a fork of this process, which has the frameworks in memory."""
     child = os.fork()
     if child == 0:
         os.setsid()
@@ -191,10 +193,12 @@ def main() -> None:
     parser.add_argument("--number", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--folder", default="course_lib")
+    parser.add_argument("--without", default="", help="a folder to leave out")
     parser.add_argument("--skip", type=int, default=0, help="go on after so many")
     options = parser.parse_args()
 
-    drawn = sample(options.number, options.seed, options.folder)[options.skip :]
+    drawn = sample(options.number, options.seed, options.folder, options.without)
+    drawn = drawn[options.skip :]
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder) / "copy"
         tracked = subprocess.check_output(["git", "ls-files"], cwd=ROOT, text=True)
