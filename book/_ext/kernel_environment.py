@@ -22,6 +22,9 @@ ENVIRONMENT: Mapping[str, str] = {
     "OMP_NUM_THREADS": "1",
     # A progress bar writes the clock into a cell's output.
     "COURSE_QUIET": "1",
+    # Published weights come from the hub's cache or from a package, never over the
+    # network: a page does not wait for it, and prints no bar and no warning of its own.
+    "HF_HUB_OFFLINE": "1",
     # Stored outputs come from a CPU, also on a machine that has an accelerator: its
     # float32 products are rounded otherwise.
     "JAX_PLATFORMS": "cpu",

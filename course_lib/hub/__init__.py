@@ -15,8 +15,9 @@ from course_lib.hub import bert, gpt2, marian, vit
 from course_lib.hub.conversion import Conversion, Family, rename
 from course_lib.hub.fields import Fields
 from course_lib.hub.files import find, index, read, read_config
+from course_lib.hub.pinned import MINILM, Pinned, fetch
 
-__all__ = ["load"]
+__all__ = ["MINILM", "Pinned", "fetch", "load"]
 
 _FAMILIES: dict[str, Family] = {
     "bert": bert,

@@ -37,7 +37,7 @@ def find(path_or_name: str | Path) -> Path:
             f"a checkpoint must be a folder with {_CONFIG} and {_WHOLE} in it, or a "
             f"name on the Hugging Face Hub: {name} is no folder."
         )
-    hub = _need("huggingface_hub")
+    hub = need("huggingface_hub")
     return Path(hub.snapshot_download(name, allow_patterns=_WANTED))
 
 
@@ -124,7 +124,7 @@ def read(files: dict[str, Path]) -> dict[str, np.ndarray]:
 
 def _header(path: Path) -> tuple[dict[str, dict[str, Any]], int]:
     """What a safetensors file says about its arrays, and where the first begins."""
-    safetensors = _need("safetensors")
+    safetensors = need("safetensors")
     try:
         # The library checks that sizes and places fit; it reads no bfloat16 in NumPy.
         with safetensors.safe_open(path, framework="numpy"):
@@ -152,7 +152,8 @@ def _read_json(path: Path) -> dict[str, Any]:
     return values
 
 
-def _need(package: str) -> Any:
+def need(package: str) -> Any:
+    """Import a package of the extra `hub`, or name it."""
     try:
         return importlib.import_module(package)
     except ImportError as error:
