@@ -32,6 +32,7 @@ from course_lib.data.library_datasets import Digits, Macro, digits, macro
 from course_lib.data.markov import Source, entropy
 from course_lib.data.masked import IGNORE, Masked, best_guess, guess_losses, mask_words
 from course_lib.data.numbers import Numbers, Phrases, numbers
+from course_lib.data.pronouns import Pronoun, pronouns
 from course_lib.data.relations import (
     Warehouses,
     draw_warehouses,
@@ -65,6 +66,7 @@ __all__ = [
     "Numbers",
     "Pairs",
     "Phrases",
+    "Pronoun",
     "Shapes",
     "Sinusoids",
     "Source",
@@ -94,6 +96,7 @@ __all__ = [
     "matched_filter",
     "numbers",
     "one_head_bound",
+    "pronouns",
     "r_squared",
     "recall",
     "reversal",
