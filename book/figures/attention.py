@@ -13,14 +13,13 @@ from collections.abc import Callable
 
 import matplotlib.pyplot as plt
 import numpy as np
-from drawing import save_figures
+from drawing import matrix, save_figures
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from course_lib import oracle, plot
 
-INK = plot.COLORS["black"]
 WIDTHS = (512, 1024, 2048, 4096)  # sequence lengths to time
 D_HEAD = 64
 ROUNDS = 9
@@ -28,29 +27,13 @@ ROUNDS = 9
 
 def _grid(ax: Axes, left: float, values: np.ndarray, name: str, shape: str):
     """Draw a matrix as shaded cells: weights from 0, everything else around 0."""
-    rows, columns = values.shape
-    top = rows / 2
+    top = len(values) / 2
     share = values / np.abs(values).max()
     if name == "weights":
         shades = plt.get_cmap(plot.WEIGHTS)(0.05 + 0.8 * share)
     else:
         shades = plt.get_cmap(plot.SIGNED)(0.5 + 0.42 * share)
-    for i, j in np.ndindex(values.shape):
-        ax.add_patch(
-            Rectangle(
-                (left + j, top - i - 1), 1, 1, fc=shades[i, j], ec="white", lw=1.2
-            )
-        )
-    ax.text(left + columns / 2, top + 0.35, name, ha="center", va="bottom", color=INK)
-    ax.text(
-        left + columns / 2,
-        -rows / 2 - 0.35,
-        shape,
-        ha="center",
-        va="top",
-        color=plot.COLORS["gray"],
-        fontsize=11,
-    )
+    matrix(ax, left, top, shades, name, shape, lw=1.2)
 
 
 def _frame(ax: Axes, left: float, bottom: float, width: float, height: float):

@@ -11,7 +11,9 @@ from typing import Any
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
+import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
 
@@ -96,3 +98,26 @@ def cells(
         for j, color in enumerate(row):
             corner = left + j * width, top - (i + 1) * height
             ax.add_patch(Rectangle(corner, width, height, fc=color, ec=ec, lw=lw))
+
+
+def shade(color: Any, share: float) -> tuple[float, ...]:
+    """A color between white (share 0) and itself (share 1)."""
+    return tuple(1 - share * (1 - np.array(to_rgb(color))))
+
+
+def matrix(
+    ax: Axes,
+    left: float,
+    top: float,
+    colors: Any,
+    name: str,
+    shape: str,
+    *,
+    lw: float = 1,
+    **style: Any,
+) -> None:
+    """A matrix of colored cells, its name above in `style`, its shape below."""
+    cells(ax, left, top, colors, lw=lw)
+    middle, bottom = left + len(colors[0]) / 2, top - len(colors)
+    label(ax, middle, top + 0.3, name, va="bottom", **style)
+    label(ax, middle, bottom - 0.3, shape, va="top", color=GRAY, fontsize=11)

@@ -9,15 +9,13 @@ are outlines.
 
 import matplotlib.pyplot as plt
 import numpy as np
-from drawing import save_figures
+from drawing import GRAY, INK, box, save_figures
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyBboxPatch
 
 from course_lib import oracle, plot
 from course_lib.data.households import engel
 
-INK, GRAY = plot.COLORS["black"], plot.COLORS["gray"]
 PURPLE = "#54278F"  # the dark end of the map for weights
 INCOME, BANDWIDTH = 800.0, 100.0  # the family that the page asks about
 ROWS = (10, 70, 120, 170, 220)  # of the households, from poor to rich
@@ -76,26 +74,10 @@ def table() -> tuple[np.ndarray, np.ndarray]:
 
 
 def _cell(ax: Axes, left: float, middle: float, text: str, weight: float):
-    shade = plt.get_cmap(plot.WEIGHTS)(0.85 * weight)
-    ax.add_patch(
-        FancyBboxPatch(
-            (left, middle - HEIGHT / 2),
-            WIDTH,
-            HEIGHT,
-            boxstyle="round,pad=0,rounding_size=0.12",
-            fc=shade,
-            ec=GRAY,
-            lw=1,
-        )
-    )
-    ax.text(
-        left + WIDTH / 2,
-        middle,
-        text,
-        ha="center",
-        va="center",
-        color="white" if weight > 0.55 else INK,
-    )
+    fill = plt.get_cmap(plot.WEIGHTS)(0.85 * weight)
+    style = {"fc": fill, "ec": GRAY, "lw": 1}
+    color = "white" if weight > 0.55 else INK
+    box(ax, left + WIDTH / 2, middle, WIDTH, HEIGHT, text, color=color, **style)
 
 
 def _look_up(ax: Axes, query: float, weights: np.ndarray, title: str, numbers: bool):

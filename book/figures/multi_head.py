@@ -10,15 +10,12 @@ outlines.
 
 import matplotlib.pyplot as plt
 import numpy as np
-from drawing import save_figures
+from drawing import GRAY, INK, box, matrix, save_figures, shade
 from matplotlib.axes import Axes
-from matplotlib.colors import LinearSegmentedColormap, to_rgb
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyBboxPatch, Rectangle
 
 from course_lib import oracle, plot
 
-INK, GRAY = plot.COLORS["black"], plot.COLORS["gray"]
 GREEN, ORANGE = plot.COLORS["green"], plot.COLORS["orange"]
 BLUE, RED = plot.COLORS["blue"], plot.COLORS["vermillion"]
 
@@ -114,24 +111,13 @@ def _grid(
     colors: np.ndarray,
 ):
     """Draw a matrix; `colors` says for each cell which color it is a shade of."""
-    rows, columns = values.shape
-    top = middle + rows / 2
-    share = np.abs(values) / np.abs(values).max()
-    for i, j in np.ndindex(values.shape):
-        shades = LinearSegmentedColormap.from_list("", ["white", str(colors[i, j])])
-        ax.add_patch(
-            Rectangle(
-                (left + j, top - i - 1),
-                1,
-                1,
-                fc=shades(0.15 + 0.75 * share[i, j]),
-                ec="white",
-                lw=1.0,
-            )
-        )
-    x = left + columns / 2
-    ax.text(x, top + 0.3, name, ha="center", va="bottom", color=INK, fontsize=14)
-    ax.text(x, top - rows - 0.3, shape, ha="center", va="top", color=GRAY)
+    share = 0.15 + 0.75 * np.abs(values) / np.abs(values).max()
+    shades = [
+        [shade(colors[i, j], share[i, j]) for j in range(values.shape[1])]
+        for i in range(values.shape[0])
+    ]
+    top = middle + len(values) / 2
+    matrix(ax, left, top, shades, name, shape, fontsize=14)
 
 
 def _sign(ax: Axes, x: float, y: float, text: str):
@@ -190,22 +176,6 @@ def shapes() -> Figure:
     return figure
 
 
-def _box(ax: Axes, x: float, y: float, color: str):
-    face = 0.35 * np.array(to_rgb(color)) + 0.65
-    ax.add_patch(
-        FancyBboxPatch(
-            (x - 0.3, y - 0.3),
-            0.6,
-            0.6,
-            boxstyle="round,pad=0,rounding_size=0.12",
-            fc=tuple(face),
-            ec=color,
-            lw=1.6,
-            zorder=3,
-        )
-    )
-
-
 def sharing(n_heads: int = 6) -> Figure:
     """Query heads and the key and value heads they share, in MHA, GQA and MQA."""
     kinds = {"multi-head": 6, "grouped-query": 2, "multi-query": 1}
@@ -218,10 +188,10 @@ def sharing(n_heads: int = 6) -> Figure:
             middle = g * group + (group - 1) / 2
             ax.plot((middle, middle), (2, 3), color=color, lw=1.6)
             for y in (2, 3):
-                _box(ax, middle, y, color)
+                box(ax, middle, y, 0.6, 0.6, fc=shade(color, 0.35), ec=color, zorder=3)
             for h in range(g * group, (g + 1) * group):
                 ax.plot((h, middle), (0.3, 1.7), color=color, lw=1.6)
-                _box(ax, h, 0, color)
+                box(ax, h, 0, 0.6, 0.6, fc=shade(color, 0.35), ec=color, zorder=3)
         if ax is axes[0]:
             for y, name in ((3, "V"), (2, "K"), (0, "Q")):
                 ax.text(-0.75, y, name, ha="right", va="center", fontsize=14)

@@ -8,15 +8,12 @@ token. Letters are outlines.
 
 import matplotlib.pyplot as plt
 import numpy as np
-from drawing import save_figures
-from matplotlib.axes import Axes
-from matplotlib.colors import LinearSegmentedColormap
+from drawing import GRAY, INK, matrix, save_figures, shade
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from course_lib import plot
 
-INK, GRAY = plot.COLORS["black"], plot.COLORS["gray"]
 VOCABULARY = ("[PAD]", "[MASK]", "I", "eat", "like", "cakes", "pan", "tea")
 TOKENS = ("I", "like", "pan", "cakes")
 COLORS = ("blue", "vermillion", "green", "purple")
@@ -31,28 +28,11 @@ def tables() -> tuple[list[int], np.ndarray, np.ndarray, np.ndarray]:
     return ids, one_hot, table, one_hot @ table
 
 
-def _cell(ax: Axes, x: float, y: float, color: str, share: float):
-    shades = LinearSegmentedColormap.from_list("", ["white", color])
-    ax.add_patch(Rectangle((x, y - 1), 1, 1, fc=shades(share), ec="white", lw=1.0))
-
-
-def _rows(
-    ax: Axes,
-    left: float,
-    top: float,
-    values: np.ndarray,
-    colors: list[str],
-    *,
-    largest: float,
-):
+def _shades(values: np.ndarray, colors: list[str], largest: float) -> list[list]:
+    """A row has one color, the darker the larger its numbers are."""
     share = 0.15 + 0.75 * np.abs(values) / largest
-    for i, j in np.ndindex(values.shape):
-        _cell(ax, left + j, top - i, colors[i], float(share[i, j]))
-
-
-def _name(ax: Axes, x: float, y: float, name: str, shape: str, below: float):
-    ax.text(x, y + 0.3, name, ha="center", va="bottom", color=INK)
-    ax.text(x, below - 0.3, shape, ha="center", va="top", color=GRAY, fontsize=11)
+    rows = zip(colors, share, strict=True)
+    return [[shade(color, number) for number in row] for color, row in rows]
 
 
 def lookup() -> Figure:
@@ -71,9 +51,13 @@ def lookup() -> Figure:
     ax.text(2.4, 10.3, "ids", ha="right", va="center", color=GRAY)
 
     top = 6.0
+    shades = [
+        [shade(color, 0.9) if one else shade(GRAY, 0.12) for one in row]
+        for color, row in zip(mine, one_hot, strict=True)
+    ]
+    matrix(ax, 0, top, shades, "one-hot rows", "$T \\times V$")
     for i, j in np.ndindex(one_hot.shape):
         one = one_hot[i, j] == 1
-        _cell(ax, j, top - i, mine[i] if one else GRAY, 0.9 if one else 0.12)
         ax.text(
             j + 0.5,
             top - i - 0.5,
@@ -83,12 +67,12 @@ def lookup() -> Figure:
             color="white" if one else GRAY,
             fontsize=10,
         )
-    _name(ax, 4, top, "one-hot rows", "$T \\times V$", top - 4)
     ax.text(9.0, top - 2, "×", ha="center", va="center", color=INK, fontsize=13)
 
     high = top + 2
     colors = [mine[ids.index(r)] if r in ids else GRAY for r in range(len(VOCABULARY))]
-    _rows(ax, 14.4, high, table, colors, largest=largest)
+    shades = _shades(table, colors, largest)
+    matrix(ax, 14.4, high, shades, "$W_E$", "$V \\times D$")
     for row, token in enumerate(VOCABULARY):
         ax.text(
             14.1,
@@ -99,10 +83,8 @@ def lookup() -> Figure:
             color=colors[row],
             fontsize=10,
         )
-    _name(ax, 16.4, high, "$W_E$", "$V \\times D$", high - 8)
     ax.text(19.7, top - 2, "=", ha="center", va="center", color=INK, fontsize=13)
-    _rows(ax, 21.2, top, x, mine, largest=largest)
-    _name(ax, 23.2, top, "$X$", "$T \\times D$", top - 4)
+    matrix(ax, 21.2, top, _shades(x, mine, largest), "$X$", "$T \\times D$")
 
     ax.set(xlim=(-0.4, 26.2), ylim=(-1.6, 13.0), aspect="equal")
     ax.set_axis_off()
