@@ -7,10 +7,12 @@
 
 A chapter in which only words were edited keeps its outputs and is not executed. After
 a change in the library use `--force`, or let the tests say which chapters it touched.
-Executing again changes no byte.
+Executing again changes no byte. Without a slug it also writes the repository's address
+into `CITATION.cff`, where `_config.yml` names another.
 """
 
 import argparse
+import re
 import sys
 import time
 from collections.abc import Sequence
@@ -31,6 +33,7 @@ from notebook_pairs import (
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = "python book/_ext/notebooks.py"
+CITED = re.compile(r"(?<=^repository-code: ).*$", re.MULTILINE)
 
 
 def find_chapters(book: Path, slugs: Sequence[str]) -> list[Path]:
@@ -115,7 +118,26 @@ def find_orphans(book: Path) -> list[str]:
     ]
 
 
-def check(pairs: Sequence[Pair], orphans: Sequence[str]) -> int:
+def cite(root: Path, url: str, *, write: bool) -> bool:
+    """Compare the address in `CITATION.cff` with the repository's.
+
+    Args:
+        root: The project's folder.
+        url: The repository's address.
+        write: Whether to put the right one there.
+
+    Returns:
+        Whether it was right.
+    """
+    path = root / "CITATION.cff"
+    text = path.read_text("utf-8") if path.exists() else ""
+    right = CITED.sub(lambda _: url, text)
+    if write and right != text:
+        path.write_text(right, "utf-8")
+    return right == text
+
+
+def check(pairs: Sequence[Pair], orphans: Sequence[str], *, cited: bool = True) -> int:
     """Say which pairs have come apart, and what mends them."""
     stale = [pair for pair in pairs if pair.problem is not None]
     for pair in stale:
@@ -127,7 +149,9 @@ def check(pairs: Sequence[Pair], orphans: Sequence[str]) -> int:
         print(f"Mend with: {COMMAND} {names}")
     if orphans:
         print(f"Remove, or bring the text back: {' '.join(orphans)}")
-    return 1 if stale or orphans else 0
+    if not cited:
+        print(f"CITATION.cff: names another repository. Mend with: {COMMAND}")
+    return 1 if stale or orphans or not cited else 0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -146,8 +170,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         settings = read_settings(options.root)
         texts = find_chapters(book, options.slug)
         if options.check:
-            orphans = [] if options.slug else find_orphans(book)
-            return check([read_pair(text, settings.url) for text in texts], orphans)
+            pairs = [read_pair(text, settings.url) for text in texts]
+            if options.slug:
+                return check(pairs, [])
+            cited = cite(options.root, settings.url, write=False)
+            return check(pairs, find_orphans(book), cited=cited)
+        if not options.slug and not cite(options.root, settings.url, write=True):
+            print("CITATION.cff: address refreshed")
         failed = 0
         for text in texts:
             try:

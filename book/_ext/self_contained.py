@@ -7,9 +7,11 @@ it. So:
 - the scripts for running code in the page are left out: they fetch their program from
   elsewhere, and the book has no button for them;
 - addresses that the published site must know of itself (sitemap, previews, the page
-  for what is not found) follow from the repository's, which `_config.yml` names once.
+  for what is not found) follow from the repository's, which `_config.yml` names once,
+  as it does the book's title.
 """
 
+import os
 from typing import Any
 from urllib.parse import urlparse
 
@@ -35,12 +37,22 @@ def pages_address(repository: str) -> str:
 
 
 def fill_in_addresses(_app: Sphinx, config: Config) -> None:
-    """Derive the site's own address, unless `_config.yml` gives one."""
-    repository = config.html_theme_options.get("repository_url")
+    """Derive what the site says of itself, unless `_config.yml` says it.
+
+    Its address is the one of the repository's pages. GitLab may give a project another
+    one than its name would, and tells its runners in `CI_PAGES_URL`. Colab opens
+    notebooks from GitHub only: elsewhere there is no button for it.
+    """
+    options = config.html_theme_options
+    repository = options.get("repository_url")
     if not config.html_baseurl and repository:
-        config.html_baseurl = pages_address(repository)
+        told = os.environ.get("CI_PAGES_URL", "").rstrip("/")
+        config.html_baseurl = f"{told}/" if told else pages_address(repository)
+    if repository and urlparse(repository).hostname != "github.com":
+        options.get("launch_buttons", {}).pop("colab_url", None)
     for name, value in {
         "ogp_site_url": config.html_baseurl,
+        "ogp_site_name": config.html_title,
         "notfound_urls_prefix": urlparse(config.html_baseurl).path or "/",
         "mathjax_path": "mathjax/tex-svg.js",
     }.items():

@@ -140,6 +140,22 @@ def test_a_new_address_is_written_everywhere_without_executing(pair):
     assert pair.tool("--check") == (0, "")
 
 
+def test_a_new_address_is_cited(pair):
+    citation = pair.root / "CITATION.cff"
+    cited = "title: A course\nrepository-code: https://example.org/{}\nkeywords: []\n"
+    citation.write_text(cited.format("owner/course"))
+    assert pair.tool("--check") == (0, "")
+    edit(pair.root / "_config.yml", "example.org/owner", "example.org/fork")
+    pair.tool("chapter")  # one chapter alone is no reason to look at other files
+    assert citation.read_text() == cited.format("owner/course")
+    status, said = pair.tool("--check")
+    assert status == 1
+    assert said.startswith("CITATION.cff: names another repository. Mend with: ")
+    assert "CITATION.cff: address refreshed" in pair.tool()[1]
+    assert citation.read_text() == cited.format("fork/course")
+    assert pair.tool("--check") == (0, "")
+
+
 def test_the_first_cell_installs_the_package_in_colab_and_only_there(pair):
     code = [c for c in json.loads(pair.notebook.read_text())["cells"] if "outputs" in c]
     assert code[0]["metadata"]["tags"] == ["remove-cell", "colab-setup"]
