@@ -9,8 +9,8 @@ Under the title a page says how long it takes, what it builds on, and what for:
 
     *25 minutes · builds on [Tokens](tokens.md) · for: the formula of every transformer*
 
-or, on a page that the others do not need, `*Optional · 25 minutes · …*`. The number is
-the tool's to write.
+or, on a page that the others do not need, `*Optional · 25 minutes · …*`, and on one to
+look things up in, `*Appendix · 25 minutes · …*`. The number is the tool's to write.
 """
 
 import re
@@ -26,7 +26,7 @@ FOLDING = {"hide-input", "hide-cell", "remove-input", "remove-cell"}
 
 TITLE = re.compile(r"^# .*\n", re.MULTILINE)
 # The paragraph under the title, and how it begins.
-MINUTES = re.compile(r"(?P<optional>Optional · )?(?P<minutes>\d+) minutes · ")
+MINUTES = re.compile(r"(?:(?P<kind>Optional|Appendix) · )?(?P<minutes>\d+) minutes · ")
 ROAD_SIGN = re.compile(rf"\n*\*{MINUTES.pattern}(?P<rest>[^*]+)\*\n")
 BUILDS_ON = re.compile(r"builds on (?P<pages>.+) · for: .+", re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)#]+)")

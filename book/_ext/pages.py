@@ -11,7 +11,7 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from notebook_pairs import read_cells
@@ -47,13 +47,19 @@ ROAD = Limits(
 OPTIONAL = Limits(
     minutes=40, words=3000, visible=250, folded=200, seconds=90, exercises=2
 )
+APPENDIX = replace(OPTIONAL, exercises=0)
 MOST_EXERCISES = 6
 
 
-def is_optional(text: str) -> bool:
-    """Say whether a page calls itself optional, in the line under its title."""
+def kind_of(text: str) -> str | None:
+    """Read what a page calls itself under its title: Optional, Appendix or nothing."""
     sign = find_road_sign(text)
-    return sign is not None and sign["optional"] is not None
+    return sign["kind"] if sign else None
+
+
+def is_optional(text: str) -> bool:
+    """Say whether a page calls itself optional."""
+    return kind_of(text) == "Optional"
 
 
 def builds_on(path: Path) -> list[Path]:
@@ -80,7 +86,7 @@ def find_faults(text: str, seconds: float | None = None) -> list[str]:
         A sentence for each.
     """
     page, sign = measure_text(text), find_road_sign(text)
-    limits = OPTIONAL if is_optional(text) else ROAD
+    limits = {None: ROAD, "Optional": OPTIONAL, "Appendix": APPENDIX}[kind_of(text)]
     faults = [
         f"{got} {what}, and {most} are the most"
         for what, got, most in (
