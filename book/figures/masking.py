@@ -41,7 +41,12 @@ def rows() -> Figure:
         label(ax, -0.35, y - HEIGHT / 2, str(i + 1), color=GRAY, fontsize=13)
     label(ax, right / 2, 0.4, "may read (keys)", color=GRAY, fontsize=13)
     label(
-        ax, right + 1.65, 0.4, "must predict", color=plot.COLORS["vermillion"], fontsize=13
+        ax,
+        right + 1.65,
+        0.4,
+        "must predict",
+        color=plot.COLORS["vermillion"],
+        fontsize=13,
     )
     bottom = -HEIGHT * len(targets)
     style = {"rotation": 90, "color": GRAY, "fontsize": 13}
