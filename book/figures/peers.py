@@ -2,7 +2,7 @@
 
     python book/figures/peers.py   # peers-search.svg
 
-A small firm searches among four others; the weights are the simulated economy's own.
+A small firm searches among four others, with the simulated economy's weights.
 """
 
 import matplotlib.pyplot as plt
@@ -43,7 +43,7 @@ def search() -> Figure:
     _box(ax, 0.2, 3.6, 1.5, 0.9, "startup\ntech, $x_i$", INK)
     arrow(ax, (1.7, 3.6), (2.35, 3.6))
     _box(ax, 2.35, 3.6, 1.15, 0.75, "$x_i W_Q$", SEARCH)
-    ax.text(2.92, 2.95, "search", color=SEARCH, ha="center", fontsize=12)
+    ax.text(2.92, 2.95, "criterion", color=SEARCH, ha="center", fontsize=12)
 
     heights = np.linspace(6.7, 0.5, len(NAMES))
     for y, name, sector, a in zip(heights, NAMES, SECTORS, alpha, strict=True):
@@ -70,7 +70,7 @@ def search() -> Figure:
         text, size, color = ("×", 16, SEARCH) if itself else (f"{a:.2f}", 11.5, INK)
         bare = {"fc": "white", "ec": "none", "pad": 0.8}
         label(ax, *place, text, fontsize=size, color=color, bbox=bare)
-    ax.text(6.35, 7.25, "profile", color=PROFILE, ha="center", fontsize=12)
+    ax.text(6.35, 7.4, "profile", color=PROFILE, ha="center", fontsize=12)
     ax.text(6.35, -0.25, "information", color=INFORM, ha="center", fontsize=12)
 
     _box(ax, 9.8, 3.6, 1.25, 0.9, "return\n$y_i$", INK)
