@@ -1,20 +1,18 @@
-"""The pictures of the chapter on the block that are not drawn by its own cells.
+"""The pictures of the page on the block that are not drawn by its own cells.
 
-    python book/figures/block.py   # block-flow.svg, block-norms.svg
+    python book/figures/block.py   # block-stream.svg, block-flow.svg
 
-The first shows what flows where in a block, post-norm and pre-norm side by side: the
-stream runs up in the middle, the parts stand beside it. The second shows which numbers
-of a batch one mean is taken over in four norms; `averaged` says it as a rule, and a
-test holds the frameworks' own layers to the rule.
+The first shows one block for a sentence of three words: what passes from word to word
+and what stays. The second shows one word's stream, post-norm and pre-norm side by side.
 """
 
+from itertools import pairwise
+
 import matplotlib.pyplot as plt
-import numpy as np
-from drawing import GRAY, INK, arrow, box, cells, label, save_figures
+from drawing import INK, arrow, box, label, save_figures
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 
 from course_lib import plot
 
@@ -23,30 +21,7 @@ PARTS = {
     "feed-forward": plot.COLORS["orange"],
     "norm": plot.COLORS["purple"],
 }
-B, T, D, GROUPS = 3, 4, 6, 2
-NORMS = ("BatchNorm", "LayerNorm", "GroupNorm", "RMSNorm")
-
-
-def averaged(norm: str, b: int, t: int, d: int) -> np.ndarray:
-    """Which numbers of a batch the norm of entry (b, t, d) is computed from.
-
-    Args:
-        norm: One of NORMS.
-        b: Sequence.
-        t: Position.
-        d: Feature.
-
-    Returns:
-        True where an entry takes part, `B T D`.
-    """
-    sequence, position, feature = np.ogrid[:B, :T, :D]
-    own = (sequence == b) & (position == t)
-    if norm == "BatchNorm":
-        return np.broadcast_to(feature == d, (B, T, D))
-    if norm == "GroupNorm":
-        width = D // GROUPS
-        return own & (feature // width == d // width)
-    return own & (feature >= 0)
+SIDE = 1.9  # how far beside a word's stream its parts stand
 
 
 def _box(ax: Axes, x: float, y: float, name: str, color: str, width: float = 3.0):
@@ -57,6 +32,48 @@ def _box(ax: Axes, x: float, y: float, name: str, color: str, width: float = 3.0
 def _plus(ax: Axes, x: float, y: float):
     ax.plot(x, y, "o", ms=17, mfc="white", mec=INK, mew=1.6, zorder=3)
     label(ax, x, y - 0.02, "+", fontsize=15, zorder=4)
+
+
+def _branch(ax: Axes, x: float, bottom: float, top: float, parts: dict[str, float]):
+    """What one word's stream at x feeds between two heights, and the sum with it."""
+    side = x + SIDE
+    heights = [bottom, *parts.values(), top]
+    arrow(ax, (x, bottom), (side, bottom), (side, heights[1] - 0.46))
+    for name, y in parts.items():
+        if name != "attention":
+            _box(ax, side, y, "", PARTS[name], width=1.5)
+    for lower, upper in pairwise(parts.values()):
+        end = upper - (1.24 if "attention" in parts else 0.46)
+        arrow(ax, (side, lower + 0.44), (side, end))
+    out = heights[-2] + (1.2 if "attention" in parts else 0.44)
+    arrow(ax, (side, out), (side, top), (x + 0.36, top))
+    _plus(ax, x, top)
+
+
+def stream() -> Figure:
+    """One block for three words: attention crosses from word to word, nothing else."""
+    figure, ax = plt.subplots(figsize=(7, 6.2))
+    columns, green = {"rise": 0.6, "bank": 4.8, "long": 9.0}, plot.COLORS["green"]
+    sky = PARTS["attention"]
+    first, last = 0.6 + SIDE - 1.0, 9.0 + SIDE + 1.0
+    middle, width = (first + last) / 2, last - first
+    box(ax, middle, 4.1, width, 2.4, fc=to_rgba(sky, 0.28), ec=sky, zorder=0.2)
+    for word, x in columns.items():
+        label(ax, x, -0.6, word, fontsize=15)
+        # A pale edge where the stream passes in front of the attention.
+        ax.plot([x, x], [2.7, 5.5], color="white", lw=9, zorder=0.5)
+        arrow(ax, (x, 0), (x, 12.6), color=green, lw=4.0, zorder=0.6)
+        _branch(ax, x, 0.7, 6.2, {"norm": 1.75, "attention": 4.1})
+        _branch(ax, x, 6.9, 11.3, {"norm": 8.0, "feed-forward": 9.7})
+        for other in columns.values():
+            start, end = (x + SIDE, 2.96), (other + SIDE, 5.2)
+            arrow(ax, start, end, color=sky, lw=2, zorder=0.4)
+    for y, name in ((1.75, "norm"), (4.1, "attention"), (8.0, "norm")):
+        ax.text(last + 0.35, y, name, fontsize=14, color=INK, va="center")
+    ax.text(last + 0.35, 9.7, "feed-\nforward", fontsize=14, color=INK, va="center")
+    ax.set(xlim=(-0.6, 16.4), ylim=(-1.2, 12.8))
+    ax.set_axis_off()
+    return figure
 
 
 def _column(ax: Axes, x: float, form: str):
@@ -98,42 +115,5 @@ def flow() -> Figure:
     return figure
 
 
-def _batch(ax: Axes, chosen: np.ndarray, left: float, top: float):
-    """Three sequences as sheets of positions by features, the chosen cells filled."""
-    for b in range(B):
-        colors = np.where(chosen[b], PARTS["norm"], "#F1F1F1")
-        cells(ax, left + b * (D + 0.9), top, colors, lw=1.2)
-
-
-def norms() -> Figure:
-    """What one mean is taken over, for the entry with a frame."""
-    figure, ax = plt.subplots(figsize=(7, 8.6))
-    entry = (1, 1, 1)
-    notes = {
-        "BatchNorm": "one feature, over all sequences and positions",
-        "LayerNorm": "one position, over all of its features",
-        "GroupNorm": "one position, over a group of its features",
-        "RMSNorm": "as LayerNorm, and nothing is centered",
-    }
-    for row, name in enumerate(NORMS):
-        top = -row * (T + 2.5)
-        ax.text(0, top + 0.45, name, fontsize=14, color=INK, weight="bold")
-        ax.text(6.3, top + 0.47, notes[name], fontsize=12, color=GRAY)
-        _batch(ax, averaged(name, *entry), 0, top)
-        b, t, d = entry
-        ax.add_patch(
-            Rectangle((b * (D + 0.9) + d, top - t - 1), 1, 1, fc="none", ec=INK, lw=2.2)
-        )
-    bottom = -3 * (T + 2.5) - T
-    for b in range(B):
-        middle = b * (D + 0.9) + D / 2
-        name = f"sequence {b + 1}"
-        label(ax, middle, bottom - 0.75, name, color=GRAY, fontsize=12)
-    label(ax, -0.4, -T / 2, "positions", rotation=90, color=GRAY)
-    ax.set(xlim=(-1.0, B * (D + 0.9) - 0.7), ylim=(bottom - 1.3, 1.6), aspect="equal")
-    ax.set_axis_off()
-    return figure
-
-
 if __name__ == "__main__":
-    save_figures(flow, norms)
+    save_figures(stream, flow)

@@ -162,13 +162,13 @@ PRE_NORM_BLOCK = Exercise(
         "this is h + LN(f(h)): the norm must stand before f, not behind it": (
             _block_slip(form="res_post")
         ),
-        "there is no bypass: x must be added to what each part returns": (
+        "there is no skip connection: x must be added to what each part returns": (
             _block_slip(form="no bypass")
         ),
-        "the bypass carries the normalized x; it must carry x as it came": (
+        "the skip connection carries the normalized x; it must carry x as it came": (
             _block_slip(form="bypass after the norm")
         ),
-        "the feed-forward layer comes first; listen, then think": (
+        "the feed-forward network comes first; attention must": (
             _block_slip(form="think first")
         ),
         "both parts read the block's input; the feed-forward layer must read what "

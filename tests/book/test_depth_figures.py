@@ -6,8 +6,8 @@ import pytest
 
 
 @pytest.fixture(scope="module")
-def block():
-    return book_scripts.load("block")
+def depth():
+    return book_scripts.load("depth")
 
 
 @pytest.fixture(scope="module")
@@ -29,17 +29,17 @@ def _layers(torch, d, groups):
 
 @pytest.mark.parametrize("entry", [(1, 1, 1), (0, 3, 5)])
 @pytest.mark.parametrize("name", ["BatchNorm", "LayerNorm", "GroupNorm", "RMSNorm"])
-def test_the_colored_entries_are_those_that_count(block, torch, name, entry):
+def test_the_colored_entries_are_those_that_count(depth, torch, name, entry):
     """The derivative of one output is other than 0 exactly where the picture says."""
     rng = np.random.default_rng(0)
-    shape = (block.B, block.T, block.D)
+    shape = (depth.B, depth.T, depth.D)
     x = torch.tensor(rng.standard_normal(shape), requires_grad=True)
-    layer = _layers(torch, block.D, block.GROUPS)[name]
+    layer = _layers(torch, depth.D, depth.GROUPS)[name]
     layer(x)[entry].backward()
     np.testing.assert_array_equal(
-        x.grad.abs().numpy() > 1e-9, block.averaged(name, *entry)
+        x.grad.abs().numpy() > 1e-9, depth.averaged(name, *entry)
     )
 
 
-def test_every_norm_of_the_picture_is_tested(block):
-    assert set(block.NORMS) == {"BatchNorm", "LayerNorm", "GroupNorm", "RMSNorm"}
+def test_every_norm_of_the_picture_is_tested(depth):
+    assert set(depth.NORMS) == {"BatchNorm", "LayerNorm", "GroupNorm", "RMSNorm"}
