@@ -33,6 +33,7 @@ from course_lib.data.markov import Source, entropy
 from course_lib.data.masked import IGNORE, Masked, best_guess, guess_losses, mask_words
 from course_lib.data.numbers import Numbers, Phrases, numbers
 from course_lib.data.pronouns import Pronoun, pronouns
+from course_lib.data.receipts import Receipts, economics_questions, receipts
 from course_lib.data.relations import (
     Warehouses,
     draw_warehouses,
@@ -67,6 +68,7 @@ __all__ = [
     "Pairs",
     "Phrases",
     "Pronoun",
+    "Receipts",
     "Shapes",
     "Sinusoids",
     "Source",
@@ -78,6 +80,7 @@ __all__ = [
     "draw_warehouses",
     "draw_wave",
     "drawn_shapes",
+    "economics_questions",
     "economy",
     "engel",
     "english",
@@ -99,6 +102,7 @@ __all__ = [
     "pronouns",
     "r_squared",
     "recall",
+    "receipts",
     "reversal",
     "sinusoids",
     "spending",
