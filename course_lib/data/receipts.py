@@ -27,7 +27,8 @@ _LABELLED = {
     "summer dress 70, leather belt 40, resoling of boots 35, school uniform 85",
     "housing": "monthly rent of the flat 1450, electricity bill 95, heating oil 310, "
     "water and sewage charges 60, repair of a leaking tap 130, "
-    "delivery of firewood 120, garbage collection fee 25, paint for the bedroom walls 55",
+    "delivery of firewood 120, garbage collection fee 25, "
+    "paint for the bedroom walls 55",
     "health": "dentist appointment 140, prescription antibiotics 28, new glasses 260, "
     "physiotherapy session 75, hospital stay 400, plasters and bandages 9, "
     "blood test 65, hearing aid batteries 12",
@@ -50,7 +51,8 @@ _UNLABELLED = {
     "clothing": "silk tie 45, children's sandals 38, raincoat 95, T-shirts in a pack "
     "of three 25, evening gown hire 150, mending a torn jacket 30",
     "housing": "studio apartment per month 890, gas for the boiler 120, "
-    "plumber's visit 160, caretaker of the building 70, new roof tiles 640, chimney sweep 85",
+    "plumber's visit 160, caretaker of the building 70, new roof tiles 640, "
+    "chimney sweep 85",
     "health": "doctor's consultation 110, cough syrup 13, X-ray of the wrist 180, "
     "contact lenses 49, wheelchair rental 90, vaccination against flu 35",
     "transport": "flight to Lisbon 210, parking at the station 16, oil change for the "
