@@ -1,9 +1,9 @@
-"""The pictures of the chapter on what came before that are not drawn by its own cells.
+"""The pictures of the two pages on recurrence that are not drawn by their own cells.
 
-    python book/figures/recurrence.py   # recurrence-paths.svg, recurrence-lstm.svg
+    python book/figures/recurrence.py   # recurrence-context, -lstm, -paths (.svg)
 
-In the first, who reads whom is a graph, and the way marked in color is the shortest one
-from the first token to the answer, found by search.
+In the last, which node reads which is a graph, and the way marked in color is the
+shortest one from the first token to the answer, found by search.
 """
 
 from collections import deque
@@ -114,6 +114,70 @@ def paths() -> Figure:
     return figure
 
 
+SOURCE = ("European", "Economic", "Area")
+TARGET = ("zone", "économique", "européenne")
+WEIGHTS = (0.7, 0.15, 0.15)  # a sketch: what the last target word might look at
+STATE = {"rounding": 0.3, "zorder": 3}
+
+
+def _translator(ax: Axes, title: str, attends: bool):
+    """Encoder below, decoder above; between them one vector, or one for each word."""
+    blue, orange = plot.COLORS["blue"], plot.COLORS["orange"]
+    low, middle, high = 0.0, 2.1, 4.2
+    places = [2.0 * j for j in range(3)]
+    for j, (x, word) in enumerate(zip(places, SOURCE, strict=True)):
+        box(ax, x, low, 0.8, 0.8, f"$h_{j + 1}$", ec=blue, color=blue, **STATE)
+        label(ax, x, low - 1.3, word, fontsize=11)
+        arrow(ax, (x, low - 1.0), (x, low - 0.42), color=GRAY)
+        if j:
+            arrow(ax, (x - 1.58, low), (x - 0.42, low), color=blue)
+    for t, (x, word) in enumerate(zip(places, TARGET, strict=True)):
+        box(ax, x, high, 0.8, 0.8, f"$s_{t + 1}$", **STATE)
+        label(ax, x, high + 1.3, word, fontsize=11)
+        arrow(ax, (x, high + 0.42), (x, high + 1.0), color=GRAY)
+        if t:
+            arrow(ax, (x - 1.58, high), (x - 0.42, high))
+            word_in = [(x - 1.55, high + 1.05), (x - 0.36, high + 0.36)]
+            arrow(ax, *word_in, color=GRAY)
+    if attends:
+        x = places[2]
+        for place, weight in zip(places, WEIGHTS, strict=True):
+            ends = [place, x + 0.12 * (place - x)], [low + 0.42, middle - 0.4]
+            ax.plot(*ends, color=orange, lw=1.2 + 6 * weight, zorder=1)
+        arrow(ax, (2.3, high - 0.32), (x - 0.34, middle + 0.25), color=GRAY)
+        label(ax, 2.1, middle + 0.75, "query", color=GRAY, fontsize=11)
+        label(ax, 0.45, middle - 0.35, "weights", color=orange, fontsize=11)
+    else:
+        x = places[2]
+        arrow(ax, (x, low + 0.42), (x, middle - 0.42), color=orange, lw=2.6)
+    box(
+        ax,
+        x,
+        middle,
+        0.8,
+        0.8,
+        "$z_3$" if attends else "$z$",
+        ec=orange,
+        color=plot.COLORS["vermillion"],
+        **STATE,
+    )
+    for place in places[2:] if attends else places:
+        start = (x, middle + 0.42) if place == x else (x - 0.42, middle + 0.2)
+        end = (place, high - 0.42) if place == x else (place + 0.28, high - 0.4)
+        arrow(ax, start, end, color=orange, lw=2.6)
+    label(ax, 2.0, 6.45, title, fontsize=12)
+    ax.set(xlim=(-1.15, 5.15), ylim=(-1.75, 6.8), aspect="equal")
+    ax.set_axis_off()
+
+
+def context() -> Figure:
+    """An encoder and a decoder joined by one vector, and by Bahdanau's attention."""
+    figure, axes = plt.subplots(1, 2, figsize=(7, 4.7))
+    _translator(axes[0], "one vector for the sentence", attends=False)
+    _translator(axes[1], "a context for each word", attends=True)
+    return figure
+
+
 def _knot(ax: Axes, x: float, y: float, text: str):
     ax.add_patch(Circle((x, y), 0.25, fc="white", ec=INK, lw=1.4, zorder=3))
     label(ax, x, y - 0.02, text, fontsize=14, zorder=4)
@@ -130,11 +194,11 @@ def lstm() -> Figure:
     _knot(ax, 3.6, cell, "+")
     for x, text, color in (
         (1.6, "forget $f$", keep),
-        (3.0, "write $i$", write),
+        (3.0, "input $i$", write),
         (4.4, "new $g$", write),
-        (5.95, "read $o$", read),
+        (5.95, "output $o$", read),
     ):
-        box(ax, x, gates, 1.26, 0.64, text, ec=color, color=color, **GATE)
+        box(ax, x, gates, 1.3, 0.64, text, ec=color, color=color, fontsize=11, **GATE)
         ax.plot([x, x], [low, gates - 0.32], color=GRAY, lw=1.2, zorder=1)
     ax.plot([0.3, 5.95], [low, low], color=GRAY, lw=1.2, zorder=1)
     arrow(ax, (1.6, gates + 0.32), (1.6, cell - 0.25), color=keep)
@@ -162,4 +226,4 @@ def lstm() -> Figure:
 
 
 if __name__ == "__main__":
-    save_figures(paths, lstm)
+    save_figures(context, lstm, paths)

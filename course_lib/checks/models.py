@@ -84,23 +84,31 @@ def check_past_patches(past: int, patch_size: int) -> None:
         )
 
 
-def check_steps(x: Shape, d_in: int, mask: Shape | None = None) -> None:
+def check_steps(x: Shape, d_in: int, mask: Any = None) -> None:
     """Refuse a sequence that a layer of input width `d_in` cannot read step by step.
 
     Args:
         x: Shape of the sequence, `*B T Din`.
         d_in: The width that the layer reads.
-        mask: Shape of the mask over steps, `*B T`, or None.
+        mask: The mask over steps itself, boolean, `*B T`; None passes.
     """
     x = tuple(x)
     if len(x) < 2 or x[-1] != d_in or x[-2] == 0:
         raise ValueError(
             f"x must have shape (..., steps, {d_in}) with at least one step: got {x}."
         )
-    if mask is not None and tuple(mask) != x[:-1]:
+    if mask is None:
+        return
+    if not str(getattr(mask, "dtype", "")).endswith("bool"):
         raise ValueError(
-            f"mask must say for each step whether to read it: got {tuple(mask)} for "
-            f"steps {x[:-1]}."
+            "mask must be boolean, True at the steps to read: got "
+            f"{getattr(mask, 'dtype', type(mask).__name__)}. From numbers that are 0 at "
+            "padding, write mask != 0."
+        )
+    if tuple(mask.shape) != x[:-1]:
+        raise ValueError(
+            "mask must say for each step whether to read it: got "
+            f"{tuple(mask.shape)} for steps {x[:-1]}."
         )
 
 

@@ -117,6 +117,18 @@ BAD = {
         ),
         "for each step",
     ),
+    "a mask of numbers": (
+        lambda w: layer(w, "RNN")(
+            w.array(np.ones((B, T, D_IN))), mask=w.array(np.ones((B, T), int))
+        ),
+        r"mask must be boolean, True at the steps to read: got .*int64.*mask != 0",
+    ),
+    "a mask that is a list": (
+        lambda w: layer(w, "LSTM")(
+            w.array(np.ones((B, T, D_IN))), mask=[[True] * T] * B
+        ),
+        "mask must be boolean, True at the steps to read: got list",
+    ),
     "no input width": (
         lambda w: w.make(w.lib.RNN, 0, D),
         "d_in must be a whole number",

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from wings import assert_close
 
+from course_lib.checks import checking_values
+
 B, T, S = 2, 3, 5
 V_SOURCE, V_TARGET, D = 13, 17, 6
 
@@ -151,6 +153,18 @@ BAD = {
         lambda w: translator(w).encode(w.array(np.ones((B, S)))),
         "source must hold whole numbers",
     ),
+    "a source beyond the source's table": (
+        lambda w: translator(w)(
+            w.array(np.full((B, S), V_SOURCE)), w.array(np.zeros((B, T), int))
+        ),
+        f"source must .*vocab_size={V_SOURCE}.* got .*{V_SOURCE}",
+    ),
+    "a target beyond the target's table": (
+        lambda w: translator(w)(
+            w.array(np.zeros((B, S), int)), w.array(np.full((B, T), V_TARGET))
+        ),
+        f"target must .*vocab_size={V_TARGET}.* got .*{V_TARGET}",
+    ),
     "one target, not a batch": (
         lambda w: translator(w)(
             w.array(np.ones((B, S), int)), w.array(np.ones(T, int))
@@ -169,5 +183,5 @@ BAD = {
 @pytest.mark.parametrize("case", BAD)
 def test_bad_input_is_refused(wing, no_hook, case):
     call, message = BAD[case]
-    with pytest.raises(ValueError, match=message):
+    with checking_values(), pytest.raises(ValueError, match=message):
         call(wing)

@@ -70,7 +70,7 @@ class RNN(nnx.Module):
             (h,), or (h, c) for an LSTM.
         """
         check_tensors(jax.Array, x=x)
-        check_steps(x.shape, self.d_in, None if mask is None else mask.shape)
+        check_steps(x.shape, self.d_in, mask)
         if state is None:
             state = (jnp.zeros((*x.shape[:-2], self.d_model), x.dtype),) * self.n_states
         inputs = self.x_proj(x)  # all steps at once; h_proj has to wait

@@ -112,7 +112,7 @@ class RecurrentSeq2Seq(nnx.Module):
         source_mask: Bool[Array, "B 1 1 S"] | None = None,
     ) -> Float[Array, "B S D"]:
         """Read the source in both directions: one annotation a token, the memory."""
-        check_ids("source", source)
+        check_ids("source", source, self.source_embedding.num_embeddings)
         x = self.dropout(self.source_embedding(source))
         real = None if source_mask is None else source_mask[:, 0, 0]  # B S
         before, _ = self.forward_lstm(x, mask=real)
@@ -169,7 +169,7 @@ class RecurrentSeq2Seq(nnx.Module):
         cache: RecurrentCache | None = None,
     ) -> tuple[Array, Array]:
         """Logits and attention weights."""
-        check_ids("target", target)
+        check_ids("target", target, self.target_embedding.num_embeddings)
         cache = self.begin(memory) if cache is None else cache
         keys = None if cache.keys is None else cache.keys[...]
         mask = None if mask is None else mask[:, 0]  # B 1 S

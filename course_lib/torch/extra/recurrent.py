@@ -64,7 +64,7 @@ class RNN(nn.Module):
             (h,), or (h, c) for an LSTM.
         """
         check_tensors(torch.Tensor, x=x)
-        check_steps(x.shape, self.d_in, None if mask is None else mask.shape)
+        check_steps(x.shape, self.d_in, mask)
         if state is None:
             state = (x.new_zeros(*x.shape[:-2], self.d_model),) * self.n_states
         inputs = self.x_proj(x).unbind(dim=-2)  # all steps at once; h_proj has to wait

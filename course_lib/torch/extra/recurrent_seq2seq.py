@@ -106,7 +106,7 @@ class RecurrentSeq2Seq(nn.Module):
         source_mask: Bool[Tensor, "B 1 1 S"] | None = None,
     ) -> Float[Tensor, "B S D"]:
         """Read the source in both directions: one annotation a token, the memory."""
-        check_ids("source", source)
+        check_ids("source", source, self.source_embedding.num_embeddings)
         x = self.dropout(self.source_embedding(source))
         real = None if source_mask is None else source_mask[:, 0, 0]  # B S
         before, _ = self.forward_lstm(x, mask=real)
@@ -163,7 +163,7 @@ class RecurrentSeq2Seq(nn.Module):
         cache: RecurrentCache | None = None,
     ) -> tuple[Tensor, Tensor]:
         """Logits and attention weights."""
-        check_ids("target", target)
+        check_ids("target", target, self.target_embedding.num_embeddings)
         cache = self.begin(memory) if cache is None else cache
         keys, mask = cache.keys, None if mask is None else mask[:, 0]  # B 1 S
         fixed = _last_states(memory), memory.new_zeros(memory.shape[:2])
