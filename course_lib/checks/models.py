@@ -102,8 +102,8 @@ def check_steps(x: Shape, d_in: int, mask: Any = None) -> None:
     if not str(getattr(mask, "dtype", "")).endswith("bool"):
         raise ValueError(
             "mask must be boolean, True at the steps to read: got "
-            f"{getattr(mask, 'dtype', type(mask).__name__)}. From numbers that are 0 at "
-            "padding, write mask != 0."
+            f"{getattr(mask, 'dtype', type(mask).__name__)}. "
+            "From numbers that are 0 at padding, write mask != 0."
         )
     if tuple(mask.shape) != x[:-1]:
         raise ValueError(
