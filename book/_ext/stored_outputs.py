@@ -67,22 +67,32 @@ def fill_cache(app: Sphinx, env: Any, docnames: list[str]) -> None:
             LOGGER.info("[stored_outputs] %s has not been executed", notebook.name)
 
 
-def offer_download(app: Sphinx, exception: Exception | None) -> None:
+def name_download(
+    app: Sphinx, page: str, _template: str, context: dict[str, Any], _tree: Any
+) -> None:
+    """Have the theme offer a page's notebook, also where no button launches it."""
+    if Path(app.srcdir, f"{page}.ipynb").exists():
+        context["ipynb_source"] = f"{page}.ipynb"
+
+
+def offer_downloads(app: Sphinx, exception: Exception | None) -> None:
     """After the build: the notebook to download is the committed one.
 
     The theme offers the one that myst-nb wrote, which has lost its outputs.
     """
-    if exception:
+    if exception or app.builder.format != "html":
         return
-    for download in Path(app.outdir, "_sources").rglob("*.ipynb"):
-        relative = download.relative_to(Path(app.outdir, "_sources"))
-        notebook = Path(app.srcdir, relative)
+    for docname in app.env.found_docs:
+        notebook = Path(app.srcdir, f"{docname}.ipynb")
         if notebook.exists():
+            download = Path(app.outdir, "_sources", f"{docname}.ipynb")
+            download.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(notebook, download)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Fill the cache early in the build, and the downloads at its end."""
     app.connect("env-before-read-docs", fill_cache)
-    app.connect("build-finished", offer_download)
+    app.connect("html-page-context", name_download, priority=400)
+    app.connect("build-finished", offer_downloads)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -13,8 +13,10 @@ from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 
+import nbformat
 import pytest
 import yaml
+from hidden_solutions import without_solutions
 from small_books import ROOT, contents
 
 SITE = ROOT / "_build" / "html"
@@ -176,16 +178,20 @@ def test_buttons_lead_to_the_right_files(name):
 
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_the_download_is_the_notebook_that_was_tested(name):
-    def cells(path):
-        notebook = json.loads(path.read_text("utf-8"))
+    def cells(notebook):
         return [
-            ("".join(cell["source"]), [o["output_type"] for o in cell["outputs"]])
-            for cell in notebook["cells"]
-            if cell["cell_type"] == "code"
+            (cell.source, [output.output_type for output in cell.outputs])
+            for cell in notebook.cells
+            if cell.cell_type == "code"
         ]
 
-    download = SITE / "_sources" / f"{name}.ipynb"
-    assert cells(download) == cells(ROOT / f"{name}.ipynb")
+    download, tested = (
+        nbformat.read(folder / f"{name}.ipynb", as_version=nbformat.NO_CONVERT)
+        for folder in (SITE / "_sources", ROOT)
+    )
+    if not CONFIG["sphinx"]["config"]["show_solutions"]:
+        tested = without_solutions(tested)
+    assert cells(download) == cells(tested)
 
 
 @pytest.mark.parametrize("name", CHAPTERS)

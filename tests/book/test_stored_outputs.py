@@ -26,6 +26,20 @@ def test_stored_outputs_are_published_without_executing(stored):
     assert "Using cached notebook" in said
 
 
+def test_the_notebook_can_be_downloaded_also_where_no_button_launches_it(stored):
+    options = {"repository_url": "https://gitlab.com/owner/course"}
+    status, page, said = stored.build(
+        "stored_outputs",
+        html_theme="sphinx_book_theme",
+        html_theme_options=options,
+        **SETTINGS,
+    )
+    assert status == 0, said
+    assert 'href="_sources/chapter.ipynb"' in page
+    download = stored.root / "_build" / "html" / "_sources" / "chapter.ipynb"
+    assert download.read_bytes() == stored.notebook.read_bytes()
+
+
 def test_edited_words_execute_nothing(stored):
     stored.text.write_text(stored.text.read_text().replace("Some words", "Others"))
     _, page, said = stored.build("stored_outputs", **SETTINGS)
