@@ -12,6 +12,7 @@ that was built before has it already. So:
 """
 
 import re
+import shutil
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from typing import Any
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 TITLE = re.compile(r"^# (.*)$", re.MULTILINE)
@@ -106,26 +108,35 @@ class WordsForLinks(SphinxPostTransform):
         return tuple(sorted(there - built))
 
 
-def remove_old_pages(app: Sphinx, exception: Exception | None) -> None:
-    """After the build: remove what earlier ones wrote of pages that are left out.
+def remove_old_pages(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """Before pages are written: remove what earlier builds wrote of those left out.
 
     Beside each page the site has its source, which tells pages from the index, the
-    search and the package's code.
+    search and the package's code. Sphinx writes the pages of the code again only when
+    the code changes, and each has the list of all pages at its side: when that list
+    changes, they go as well.
     """
-    if exception or app.builder.name != "html":
-        return
-    sources = Path(app.outdir, "_sources")
-    for source in sources.rglob("*.*"):
-        name = source.relative_to(sources).as_posix()
-        name = name.removesuffix(app.config.html_sourcelink_suffix)
-        docname = Path(name).with_suffix("").as_posix()
-        if docname not in app.env.found_docs:
-            source.unlink()
-            Path(app.outdir, f"{docname}.html").unlink(missing_ok=True)
+    site = Path(app.outdir)
+    if app.builder.name != "html" or not (site / "_sources").exists():
+        return []
+    suffix = app.config.html_sourcelink_suffix
+    sources = {
+        Path(path.relative_to(site / "_sources").as_posix().removesuffix(suffix))
+        .with_suffix("")
+        .as_posix(): path
+        for path in (site / "_sources").rglob("*.*")
+    }
+    if sources.keys() != env.found_docs:
+        shutil.rmtree(site / "_modules", ignore_errors=True)
+    for docname in sources.keys() - env.found_docs:
+        for path in (site / "_sources").glob(f"{docname}.*"):
+            path.unlink()
+        (site / f"{docname}.html").unlink(missing_ok=True)
+    return []
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register with Sphinx."""
     app.add_post_transform(WordsForLinks)
-    app.connect("build-finished", remove_old_pages, priority=400)
+    app.connect("env-updated", remove_old_pages)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -99,11 +99,17 @@ def test_nothing_is_left_of_a_page_that_was_built_before(two_pages):
     site = two_pages.root / "_build" / "html"
     assert build(two_pages, builder="html")[0] == 0
     assert (site / "other.html").exists()
+    code = site / "_modules" / "module.html"  # its sidebar names all pages
+    code.parent.mkdir()
+    code.write_text("the other page")
+    assert build(two_pages, builder="html")[0] == 0
+    assert code.exists()
     two_pages.write(LINKS)
     status, page, said = build(two_pages, "other.md", builder="html")
     assert status == 0, said
     assert "other.html" not in page
     assert not (site / "other.html").exists()
+    assert not code.exists()
     assert not list((site / "_sources").rglob("other*"))
     for page in ("chapter", "search", "genindex"):
         assert (site / f"{page}.html").exists()
