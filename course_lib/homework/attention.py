@@ -5,7 +5,8 @@ import math
 import numpy as np
 
 from course_lib import oracle
-from course_lib.homework.marking import Exercise
+from course_lib.homework import exercise as piece
+from course_lib.homework.exercise import Exercise
 
 
 def _softmax_cases(rng):
@@ -17,32 +18,33 @@ def _softmax_cases(rng):
     }
 
 
-def _exp(scores):
-    return np.exp(scores.astype(np.float32))
+def _softmax(s, *, total="row", shift=None):
+    if shift is not None:
+        s = s - s.max()
+    exps = np.exp(s.astype(np.float32))
+    if total == "none":
+        return exps
+    if total == "all":
+        return exps / exps.sum()
+    return exps / exps.sum(axis=-1 if total == "row" else max(-2, -s.ndim), keepdims=1)
 
 
 SOFTMAX = Exercise(
     call="f(scores)",
     cases=_softmax_cases,
     oracle=lambda scores: np.apply_along_axis(oracle.softmax, -1, scores),
+    forbidden=(piece.PACKAGE, *piece.SOFTMAX),
+    mistaken=_softmax,
     slips={
-        "the exponentials are not divided by their sum": _exp,
-        "the sum runs over all rows, not along the last axis": lambda s: (
-            _exp(s) / _exp(s).sum()
-        ),
-        "the sum runs down the columns; each row must sum to 1": lambda s: (
-            _exp(s) / _exp(s).sum(axis=max(-2, -s.ndim), keepdims=True)
-        ),
-        "exp overflows; subtract each row's largest score first": lambda s: (
-            _exp(s) / _exp(s).sum(axis=-1, keepdims=True)
-        ),
+        "the exponentials are not divided by their sum": {"total": "none"},
+        "the sum runs over all rows, not along the last axis": {"total": "all"},
+        "the sum runs down the columns; each row must sum to 1": {"total": "column"},
+        "exp overflows; subtract each row's largest score first": {},
         "the scores are divided by their sum, without exp": lambda s: (
             s / s.sum(axis=-1, keepdims=True)
         ),
         "the largest score of the whole array is subtracted, so that small rows "
-        "vanish; subtract each row's own": lambda s: (
-            _exp(s - s.max()) / _exp(s - s.max()).sum(axis=-1, keepdims=True)
-        ),
+        "vanish; subtract each row's own": {"shift": "all"},
     },
 )
 
@@ -68,85 +70,88 @@ def _attention_cases(rng):
     }
 
 
+_ROOTS = {
+    "sqrt(d)": lambda q, k: math.sqrt(q.shape[-1]),
+    "1": lambda q, k: 1,
+    "d": lambda q, k: q.shape[-1],
+    "sqrt(S)": lambda q, k: math.sqrt(k.shape[-2]),
+    "sqrt(T)": lambda q, k: math.sqrt(q.shape[-2]),
+    "1 / sqrt(d)": lambda q, k: 1 / math.sqrt(q.shape[-1]),
+}
+
+
 def _attention(
     q,
     k,
     v,
     mask,
     *,
-    scale=None,
+    scale="sqrt(d)",
     axis=-1,
     normalize=True,
     stable=True,
-    fill=-np.inf,
-    after=False,
-    empty=np.nan,
+    masking="-inf",
     weights_only=False,
+    late=False,
 ):
-    """Attention with switches for its mistakes; with none set it is right up to NaN."""
-    scores = np.einsum("...td,...sd->...ts", q, k)
-    scores = scores / (math.sqrt(q.shape[-1]) if scale is None else scale)
-    if mask is not None and not after:
+    """Right up to NaN, in a row without keys, if nothing is switched."""
+    scores = np.einsum("...td,...sd->...ts", q, k) / _ROOTS[scale](q, k)
+    if masking == "none":
+        mask = None
+    if mask is not None and masking == "flipped":
+        mask = ~mask
+    if mask is not None and masking != "after":
+        fill = {"0": 0.0, "-1e9": -1e9}.get(masking, -np.inf)
         scores = np.where(mask, scores, fill)
+    weights = scores
     if normalize:
         if stable:
             scores = scores - scores.max(axis=axis, keepdims=True)
         exps = np.exp(scores.astype(np.float32))
         weights = exps / exps.sum(axis=axis, keepdims=True)
-    else:
-        weights = scores
-    if mask is not None:
-        if after:
-            weights = np.where(mask, weights, 0)
-        allowed = np.broadcast_to(mask, weights.shape).any(axis=-1, keepdims=True)
-        weights = np.where(allowed | np.isfinite(weights), weights, empty)
+    if mask is not None and masking == "after":
+        weights = np.where(mask, weights, 0)
+    if late:
+        weights = weights / math.sqrt(q.shape[-1])
     return weights if weights_only else weights @ v
-
-
-def _slip(**switches):
-    return lambda q, k, v, mask: _attention(q, k, v, mask, **switches)
 
 
 ATTENTION = Exercise(
     call="f(q, k, v, mask)",
     cases=_attention_cases,
     oracle=lambda q, k, v, mask: oracle.attention(q, k, v, mask)[0],
+    forbidden=(piece.PACKAGE, *piece.ATTENTION),
+    mistaken=_attention,
     slips={
-        "the scores are not divided by sqrt(d)": _slip(scale=1),
-        "the scores are divided by d, not by its square root": lambda q, k, v, mask: (
-            _attention(q, k, v, mask, scale=q.shape[-1])
-        ),
+        "the scores are not divided by sqrt(d)": {"scale": "1"},
+        "the scores are divided by d, not by its square root": {"scale": "d"},
         "the scores are divided by the square root of the number of keys, not of the "
-        "width d": lambda q, k, v, mask: _attention(
-            q, k, v, mask, scale=math.sqrt(k.shape[-2])
-        ),
+        "width d": {"scale": "sqrt(S)"},
         "the scores are divided by the square root of the number of queries, not of "
-        "the width d": lambda q, k, v, mask: _attention(
-            q, k, v, mask, scale=math.sqrt(q.shape[-2])
-        ),
-        "the scores are multiplied by sqrt(d), not divided": lambda q, k, v, mask: (
-            _attention(q, k, v, mask, scale=1 / math.sqrt(q.shape[-1]))
-        ),
+        "the width d": {"scale": "sqrt(T)"},
+        "the scores are multiplied by sqrt(d), not divided": {"scale": "1 / sqrt(d)"},
+        "the weights are divided by sqrt(d) after the softmax; divide the scores "
+        "before it": {"scale": "1", "late": True},
         "softmax runs over the queries; it must run over the keys, so that each row "
-        "sums to 1": _slip(axis=-2),
-        "softmax is missing: raw scores weigh the values": _slip(normalize=False),
-        "the weights come first; return the output, or the pair (output, weights)": (
-            _slip(weights_only=True)
-        ),
-        "the mask is not used": lambda q, k, v, mask: _attention(q, k, v, None),
-        "the mask is read the wrong way round: True means may attend": (
-            lambda q, k, v, mask: _attention(q, k, v, None if mask is None else ~mask)
-        ),
-        "a forbidden score is set to 0, which still gets weight; set it to -inf": (
-            _slip(fill=0.0)
-        ),
-        "the mask is applied after the softmax, so the rows no longer sum to 1": (
-            _slip(after=True)
-        ),
-        "a row of nothing but -inf is 0/0 in softmax; its weights must be 0": _slip(),
+        "sums to 1": {"axis": -2},
+        "softmax is missing: raw scores weigh the values": {"normalize": False},
+        "the weights come first; return the output, or the pair (output, weights)": {
+            "weights_only": True
+        },
+        "the mask is not used": {"masking": "none"},
+        "the mask is read the wrong way round: True means may attend": {
+            "masking": "flipped"
+        },
+        "a forbidden score is set to 0, which still gets weight; set it to -inf": {
+            "masking": "0"
+        },
+        "the mask is applied after the softmax, so the rows no longer sum to 1": {
+            "masking": "after"
+        },
+        "a row of nothing but -inf is 0/0 in softmax; its weights must be 0": {},
         "a query that may attend to nothing averages all values; "
-        "its weights must be 0": (_slip(fill=-1e9)),
-        "exp overflows; subtract each row's largest score first": _slip(stable=False),
+        "its weights must be 0": {"masking": "-1e9"},
+        "exp overflows; subtract each row's largest score first": {"stable": False},
     },
 )
 

@@ -1,8 +1,8 @@
-"""Exercises on BERT: what a text looks like once words of it are hidden."""
+"""Exercises on masked language modeling (BERT): the corruption, and the targets."""
 
 import numpy as np
 
-from course_lib.homework.marking import Exercise
+from course_lib.homework.exercise import Exercise
 
 _MASK = 3
 
@@ -20,46 +20,58 @@ def _cases(rng):
     }
 
 
-def _cover(ids, chosen, fate, words, *, mask=0.8, random=0.9, keep=None):
+def _cover(ids, chosen, fate, words, *, mask=0.8, random=0.9, at="chosen", swap=False):
     """Fates below `mask` show [MASK], below `random` the random word, else the word."""
-    shown = np.where(fate < mask, _MASK, np.where(fate < random, words, ids))
-    return np.where(chosen, shown, ids if keep is None else keep)
+    between, above = (ids, words) if swap else (words, ids)
+    shown = np.where(fate < mask, _MASK, np.where(fate < random, between, above))
+    places = {"chosen": chosen, "all": chosen | True, "others": ~chosen}[at]
+    return np.where(places, shown, ids)
 
 
 COVER_WORDS = Exercise(
     call="f(ids, chosen, fate, words)",
     cases=_cases,
     oracle=_cover,
+    mistaken=_cover,
     slips={
-        "words that were not chosen are covered too": (
-            lambda i, c, f, w: _cover(i, np.ones_like(c), f, w)
-        ),
-        "every chosen word became [MASK]; a fifth of them must not": (
-            lambda i, c, f, w: _cover(i, c, f, w, mask=1.0)
-        ),
-        "the last tenth shows a random word; it must show the word itself": (
-            lambda i, c, f, w: _cover(i, c, f, w, random=1.0)
-        ),
-        "no chosen word is replaced by a random one; a tenth must be": (
-            lambda i, c, f, w: _cover(i, c, f, w, random=0.8)
-        ),
-        "random words and the words themselves have changed places": (
-            lambda i, c, f, w: np.where(
-                c & (f >= 0.8), np.where(f < 0.9, i, w), _cover(i, c, f, w)
-            )
-        ),
-        "[MASK] is shown with probability 0.1 and the random word with 0.8": (
-            lambda i, c, f, w: np.where(
-                c, np.where(f < 0.1, _MASK, np.where(f < 0.9, w, i)), i
-            )
-        ),
-        "what was not chosen became [MASK], and the chosen words stayed": (
-            lambda i, c, f, w: _cover(i, ~c, f, w)
-        ),
+        "words that were not chosen are covered too": {"at": "all"},
+        "every chosen word became [MASK]; a fifth of them must not": {"mask": 1.0},
+        "the last tenth shows a random word; it must show the word itself": {
+            "random": 1.0
+        },
+        "no chosen word is replaced by a random one; a tenth must be": {"random": 0.8},
+        "random words and the words themselves have changed places": {"swap": True},
+        "[MASK] is shown with probability 0.1 and the random word with 0.8": {
+            "mask": 0.1
+        },
+        "what was not chosen became [MASK], and the chosen words stayed": {
+            "at": "others"
+        },
         "what is returned are the targets (-100 where no word is asked for)": (
             lambda i, c, f, w: np.where(c, i, -100)
         ),
     },
 )
 
-EXERCISES = {"cover_words": COVER_WORDS}
+MLM_TARGETS = Exercise(
+    call="f(ids, chosen)",
+    cases=lambda rng: {name: case[:2] for name, case in _cases(rng).items()},
+    oracle=lambda ids, chosen: np.where(chosen, ids, -100),
+    slips={
+        "every word is a target; only the chosen ones are": lambda i, c: i,
+        "the chosen words are left out, and the others are targets": (
+            lambda i, c: np.where(c, -100, i)
+        ),
+        "0 is the id of a token; -100 is what the loss leaves out": (
+            lambda i, c: np.where(c, i, 0)
+        ),
+        "the chosen words are [MASK] here; the target is the word itself": (
+            lambda i, c: np.where(c, _MASK, -100)
+        ),
+        "these are the inputs, with [MASK] where words were chosen": (
+            lambda i, c: np.where(c, _MASK, i)
+        ),
+    },
+)
+
+EXERCISES = {"cover_words": COVER_WORDS, "mlm_targets": MLM_TARGETS}

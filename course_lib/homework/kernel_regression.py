@@ -1,9 +1,10 @@
-"""Exercises on kernel regression."""
+"""Exercises on kernel regression and the soft look-up."""
 
 import numpy as np
 
 from course_lib import oracle
-from course_lib.homework.marking import Exercise
+from course_lib.homework import exercise as piece
+from course_lib.homework.exercise import Exercise
 
 
 def _cases(rng):
@@ -18,55 +19,113 @@ def _cases(rng):
     }
 
 
-def _weights(queries, keys, bandwidth):
+_BANDWIDTHS = {
+    "h": lambda h: h,
+    "no half": lambda h: h / np.sqrt(2),
+    "1 / h": lambda h: 1 / h,
+    "sqrt(h)": np.sqrt,
+    "1": lambda h: 1.0,
+}
+
+
+def _regression(queries, keys, values, h, *, width="h", form="gauss", axis=-1, sign=-1):
+    h = _BANDWIDTHS[width](h)
     squared = ((queries[:, None] - keys[None]) ** 2).sum(axis=-1)
-    return np.exp(-squared / (2 * bandwidth**2))
-
-
-def _average(weights, values, axis=-1):
+    exponent = {
+        "gauss": squared / (2 * h**2),
+        "distance": np.sqrt(squared) / h,
+        "half a distance": np.sqrt(squared) / (2 * h),
+        "flat": 0 * squared,
+    }[form]
+    weights = np.exp(sign * exponent)
+    if axis is None:
+        return weights @ values
     return weights / weights.sum(axis=axis, keepdims=True) @ values
-
-
-def _distance(queries, keys):
-    return np.sqrt(((queries[:, None] - keys[None]) ** 2).sum(axis=-1))
 
 
 NADARAYA_WATSON = Exercise(
     call="f(queries, keys, values, bandwidth)",
     cases=_cases,
     oracle=lambda q, k, v, h: oracle.nadaraya_watson(q, k, v, h)[0],
+    mistaken=_regression,
     slips={
-        "the weights are not divided by their sum, so this is no average": (
-            lambda q, k, v, h: _weights(q, k, h) @ v
-        ),
-        "the weights sum to 1 over the queries; they must over the keys": (
-            lambda q, k, v, h: _average(_weights(q, k, h), v, axis=0)
-        ),
-        "the ½ in exp(-u²/2) is missing": (
-            lambda q, k, v, h: _average(_weights(q, k, h / np.sqrt(2)), v)
-        ),
-        "the distance is multiplied by the bandwidth, not divided": (
-            lambda q, k, v, h: _average(_weights(q, k, 1 / h), v)
-        ),
-        "the bandwidth is not squared: u = distance / h goes into u²": (
-            lambda q, k, v, h: _average(_weights(q, k, np.sqrt(h)), v)
-        ),
-        "the bandwidth is not used": (
-            lambda q, k, v, h: _average(_weights(q, k, 1.0), v)
-        ),
-        "the distance is not squared": (
-            lambda q, k, v, h: _average(np.exp(-_distance(q, k) / h), v)
-        ),
-        "the distance, not its square, is halved and exponentiated": (
-            lambda q, k, v, h: _average(np.exp(-_distance(q, k) / (2 * h)), v)
-        ),
-        "the sign is missing: weight must fall with distance": (
-            lambda q, k, v, h: _average(1 / _weights(q, k, h), v)
-        ),
-        "all values count the same: this is their mean": (
-            lambda q, k, v, h: np.tile(v.mean(axis=0), (len(q), 1))
-        ),
+        "the weights are not divided by their sum, so this is no average": {
+            "axis": None
+        },
+        "the weights sum to 1 over the queries; they must over the keys": {"axis": 0},
+        "the ½ in exp(-u²/2) is missing": {"width": "no half"},
+        "the distance is multiplied by the bandwidth, not divided": {"width": "1 / h"},
+        "the bandwidth is not squared: u = distance / h goes into u²": {
+            "width": "sqrt(h)"
+        },
+        "the bandwidth is not used": {"width": "1"},
+        "the distance is not squared": {"form": "distance"},
+        "the distance, not its square, is halved and exponentiated": {
+            "form": "half a distance"
+        },
+        "the sign is missing: weight must fall with distance": {"sign": 1},
+        "all values count the same: this is their mean": {"form": "flat"},
     },
 )
 
-EXERCISES = {"nadaraya_watson": NADARAYA_WATSON}
+
+def _table(rng):
+    def case(s, d, dv, temperature):
+        shapes = ((d,), (s, d), (s, dv))
+        return (*(rng.standard_normal(shape) for shape in shapes), temperature)
+
+    return {
+        "five keys": case(5, 3, 2, 1.0),
+        "a low temperature": case(7, 2, 3, 0.3),
+        "a high temperature": case(3, 5, 1, 4.0),
+    }
+
+
+def _lookup(query, keys, values, t, *, scores="dot", use="soft", heat="divide"):
+    if scores == "dot":
+        s = keys @ query
+    else:
+        s = -np.sqrt(((keys - query) ** 2).sum(axis=-1))
+    s = {"divide": s / t, "multiply": s * t, "none": s}[heat]
+    if use == "hard":
+        return values[s.argmax()]
+    w = np.exp(s - s.max())
+    if use == "sum":
+        return np.exp(s) @ values
+    if use == "weights":
+        return w / w.sum()
+    if use == "flat":
+        return values.mean(axis=0)
+    return w / w.sum() @ values
+
+
+SOFT_LOOKUP = Exercise(
+    call="f(query, keys, values, temperature)",
+    cases=_table,
+    oracle=lambda query, keys, values, t: (
+        oracle.softmax(keys @ query / t) @ values  # one row
+    ),
+    forbidden=(piece.PACKAGE, *piece.ATTENTION),
+    mistaken=_lookup,
+    slips={
+        "this is the value of the best key alone, a look-up that is not soft": {
+            "use": "hard"
+        },
+        "the weights are not divided by their sum, so this is no average": {
+            "use": "sum"
+        },
+        "these are the weights; the average of the values is asked for": {
+            "use": "weights"
+        },
+        "all values count the same: this is their mean": {"use": "flat"},
+        "the temperature is not used": {"heat": "none"},
+        "the scores are multiplied by the temperature, not divided": {
+            "heat": "multiply"
+        },
+        "the score is minus the distance; the dot product is asked for": {
+            "scores": "distance"
+        },
+    },
+)
+
+EXERCISES = {"nadaraya_watson": NADARAYA_WATSON, "soft_lookup": SOFT_LOOKUP}

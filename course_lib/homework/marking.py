@@ -1,163 +1,211 @@
-"""How an answer is marked: run on each case, held against the oracle, then slips."""
+"""The teacher's side of marking: compare with the oracle, and find the likely slip."""
 
-import importlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+import importlib.util
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from course_lib.arrays import to_numpy
-from course_lib.checks import check_choice
+from course_lib.homework.exercise import Arrays, Case, Exercise
+from course_lib.homework.report import CaseMark, Report, versions
+from course_lib.homework.running import Outcome, Task
+from course_lib.optional import missing
 
 TOLERANCE = 1e-4  # of the largest entry: wide for float32, narrow for a slip
-Case = tuple[np.ndarray | float | None, ...]
+KINDS = {"b": "booleans", "i": "whole numbers", "f": "floating-point numbers"}
+FRAMEWORKS = {"torch": ("torch", "PyTorch"), "nnx": ("flax", "JAX and Flax")}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Exercise:
-    """What is asked, and how it goes wrong.
+def check_wing(wing: str) -> None:
+    """Refuse a wing whose framework is not installed, saying what to do."""
+    package, name = FRAMEWORKS[wing]
+    try:
+        found = importlib.util.find_spec(package)
+    except ValueError:  # a package set to None in sys.modules
+        found = None
+    if found is None:
+        raise missing(f'wing="{wing}" needs', name, wing)
+
+
+class Marking:
+    """The cases of one exercise and one seed, and the marks of an answer to them.
 
     Args:
-        call: How the answer is called, in a student's words, like "f(q, k, v, mask)".
-        cases: Arguments by the case's name, drawn from a generator that is always the
-            same. None at the end of the arguments is left out of the call.
-        oracle: The right answer, in NumPy.
-        slips: By the sentence that names it: the equation with that one mistake.
-        build: For classes: makes a callable from the class, a wing and the case.
+        name: The exercise's name.
+        exercise: What is asked.
+        wing: "torch" or "nnx".
+        seed: Draws the cases.
     """
 
-    call: str
-    cases: Callable[[np.random.Generator], Mapping[str, Case]]
-    oracle: Callable[..., np.ndarray]
-    slips: Mapping[str, Callable[..., np.ndarray]] = field(default_factory=dict)
-    build: Callable[[Any, str], Callable] | None = None
+    def __init__(self, name: str, exercise: Exercise, wing: str, seed: int):
+        self.name, self.exercise, self.wing, self.seed = name, exercise, wing, seed
+        self.cases, self.weights = exercise.draw(seed)
+        self.expected = [self._arrays(exercise.oracle, c) for c in self.cases.values()]
 
-
-@dataclass(frozen=True)
-class Report:
-    """The mark: true if passed; prints as what to do next."""
-
-    exercise: str
-    passed: bool
-    message: str
-
-    def __bool__(self) -> bool:
-        return self.passed
-
-    def __repr__(self) -> str:
-        return (
-            f"{self.exercise}: {'passed' if self.passed else 'not yet'}. {self.message}"
+    def task(self, **limits: Any) -> Task:
+        """What the student's side needs."""
+        return Task(
+            wing=self.wing,
+            cases=tuple(self.cases.values()),
+            returns=len(self.expected[0]),
+            weights=self.weights,
+            build=self.exercise.build,
+            keywords=self.exercise.keywords,
+            forbidden=self.exercise.forbidden,
+            **limits,
         )
 
+    def _arrays(self, equation: Callable[..., Arrays], case: Case) -> list[np.ndarray]:
+        first = () if self.weights is None else (self.weights,)
+        made = equation(*first, *case)
+        return [np.asarray(x) for x in (made if isinstance(made, tuple) else (made,))]
 
-def to_wing(x: Any, wing: str) -> Any:
-    """A NumPy array as a tensor of the wing (floats in float32); the rest as it is."""
-    if not isinstance(x, np.ndarray):
-        return x
-    x = x.astype(np.float32) if x.dtype == np.float64 else x
-    if wing == "torch":
-        return importlib.import_module("torch").from_numpy(x.copy())
-    return importlib.import_module("jax.numpy").asarray(x)
+    def report(self, outcomes: Iterable[Outcome]) -> Report:
+        """The marks: every case, and in the message the first that failed."""
+        outcomes = list(outcomes)
+        right = [
+            not o.trouble and all(map(_same, o.outputs, e))
+            for o, e in zip(outcomes, self.expected, strict=True)
+        ]
+        slips = self._slips(outcomes, right)
+        marks = []
+        for i, (name, case) in enumerate(self.cases.items()):
+            if right[i]:
+                marks.append(CaseMark(name, True, "It agrees with the oracle.", "", 1))
+                continue
+            found = outcomes[i].trouble or _describe(
+                outcomes[i].outputs, self.expected[i]
+            )
+            if not outcomes[i].trouble:
+                found += (
+                    f" Likely slip: {slips[i]}."
+                    if slips[i]
+                    else " It matches none of the known slips."
+                )
+            where = f'In the case "{name}" ({self.exercise.call} with {_shapes(case)}) '
+            marks.append(CaseMark(name, False, where + found, slips[i]))
+        used = tuple(dict.fromkeys(u for o in outcomes for u in o.used))
+        return Report(
+            exercise=self.name,
+            wing=self.wing,
+            cases=tuple(marks),
+            message=self._message(marks, used),
+            used=used,
+            seed=self.seed,
+            versions=versions(self.wing),
+        )
+
+    def _message(self, marks: Sequence[CaseMark], used: tuple[str, ...]) -> str:
+        wrong = [mark for mark in marks if not mark.passed]
+        parts = []
+        if used:
+            parts.append(
+                f"It calls {used[0]}, which this exercise does not allow: "
+                "write that part yourself."
+            )
+        if wrong:
+            parts.append(wrong[0].message)
+        other = next((m for m in wrong if m.slip and m.slip != wrong[0].slip), None)
+        if other:
+            parts.append(f'Likely slip in the case "{other.name}": {other.slip}.')
+        if not parts:
+            parts.append(f"It agrees with the oracle in: {', '.join(self.cases)}.")
+        return " ".join(parts)
+
+    def _slips(self, outcomes: list[Outcome], right: list[bool]) -> list[str]:
+        """For each case the slip that explains it, "" where there is none.
+
+        Best is one that explains all that came out, the right as well as the wrong.
+        Then two at once. Then the one that explains most, among it this case and what
+        went right before.
+        """
+        ran = [i for i, o in enumerate(outcomes) if not o.trouble]
+        wrong = [i for i in ran if not right[i]]
+        named = [""] * len(outcomes)
+        if not wrong:
+            return named
+        cases = list(self.cases.values())
+
+        def explains(i: int, *sentences: str, loose: bool = False) -> bool:
+            slip = self.exercise.slip(*sentences)
+            if slip is None:
+                return False
+            # Slips divide by zero and overflow: that is theirs to do.
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                try:
+                    made = self._arrays(slip, cases[i])
+                except (ValueError, IndexError):  # a slip that fits other cases only
+                    return False
+            got = outcomes[i].outputs
+            if loose:  # a row of 0/0 may have been set to 0
+                got, made = ([np.nan_to_num(x) for x in xs] for xs in (got, made))
+            return all(map(_alike, got, made))
+
+        order = [*wrong, *(i for i in ran if right[i])]
+        singles = [(s,) for s in self.exercise.slips]
+        pairs = combinations(self.exercise.slips, 2)
+        for candidates, loose in ((singles, False), (singles, True), (pairs, False)):
+            for sentences in candidates:
+                if all(explains(i, *sentences, loose=loose) for i in order):
+                    for i in wrong:
+                        named[i] = "; and ".join(sentences)
+                    return named
+        for i in wrong:
+            before = [j for j in ran if right[j] and j < i]
+            found = {
+                s: sum(explains(j, s) for j in order)
+                for s in self.exercise.slips
+                if explains(i, s) and all(explains(j, s) for j in before)
+            }
+            named[i] = max(found, key=lambda s: found[s], default="")
+        return named
 
 
-def _tensor_type(wing: str) -> type:
-    if wing == "torch":
-        return importlib.import_module("torch").Tensor
-    return importlib.import_module("jax").Array
+def _kind(x: np.ndarray) -> str:
+    return "i" if x.dtype.kind == "u" else x.dtype.kind
+
+
+def _same(got: np.ndarray, expected: np.ndarray) -> bool:
+    """Of the same kind, shape and numbers; whole numbers and booleans exactly."""
+    if _kind(got) != _kind(expected):
+        return False
+    exact = _kind(expected) in "bi"
+    return np.array_equal(got, expected) if exact else _alike(got, expected)
+
+
+def _alike(got: np.ndarray, expected: np.ndarray) -> bool:
+    """The same numbers, up to what float32 loses."""
+    if got.shape != expected.shape or got.dtype.kind == "c":
+        return False
+    got, expected = got.astype(np.float64), expected.astype(np.float64)
+    finite = np.abs(expected[np.isfinite(expected)])
+    size = float(finite.max(initial=1e-6))
+    return np.allclose(got, expected, rtol=0, atol=TOLERANCE * size, equal_nan=True)
+
+
+def _describe(outputs: Sequence[np.ndarray], expected: Sequence[np.ndarray]) -> str:
+    """How the first wrong output differs from what is due."""
+    pairs = enumerate(zip(outputs, expected, strict=True))
+    i, (got, due) = next((i, pair) for i, pair in pairs if not _same(*pair))
+    place = "" if len(expected) == 1 else f" in output {i + 1} of {len(expected)}"
+    if got.shape != due.shape:
+        return f"it returned shape {got.shape} where {due.shape} is due{place}."
+    if _kind(got) != _kind(due):
+        alike = " The numbers are right." if _alike(got, due) else ""
+        return (
+            f"it returned {got.dtype} where {KINDS[_kind(due)]} are due{place}.{alike}"
+        )
+    if np.isnan(got).any():
+        return f"{np.isnan(got).sum()} of its {got.size} numbers are NaN{place}."
+    with np.errstate(invalid="ignore"):
+        largest = np.abs(got.astype(np.float64) - due.astype(np.float64)).max()
+    return f"it differs from the oracle by up to {largest:.2g}{place}."
 
 
 def _shapes(case: Case) -> str:
     return ", ".join(
         str(x.shape) if isinstance(x, np.ndarray) else repr(x) for x in case
     )
-
-
-def mark(
-    answer: Any, name: str, exercises: Mapping[str, Exercise], wing: str
-) -> Report:
-    """Run an answer on every case of an exercise; stop at the first that fails."""
-    check_choice("exercise", name, tuple(exercises))
-    check_choice("wing", wing, ("torch", "nnx"))
-    if not callable(answer):
-        raise ValueError(
-            f"the answer must be a function or a class: got {type(answer).__name__}. "
-            "Hand over the function itself, without calling it: check(f, ...)."
-        )
-    exercise = exercises[name]
-    function = answer
-    if exercise.build:
-        try:
-            function = exercise.build(answer, wing)
-        except Exception as error:
-            return Report(
-                name, False, f"It could not be built: {type(error).__name__}: {error}"
-            )
-    cases = exercise.cases(np.random.default_rng(1964))  # Nadaraya, Watson
-    passed: list[Case] = []
-    for case_name, case in cases.items():
-        trouble = _trouble(function, exercise, case, passed, wing)
-        if trouble:
-            return Report(
-                name,
-                False,
-                f'In the case "{case_name}" ({exercise.call} with {_shapes(case)}) '
-                + trouble,
-            )
-        passed.append(case)
-    return Report(name, True, f"It agrees with the oracle in: {', '.join(cases)}.")
-
-
-def _trouble(
-    function: Callable, exercise: Exercise, case: Case, passed: list[Case], wing: str
-) -> str:
-    """What is wrong with the answer in one case; nothing if it is right."""
-    expected, all_arguments = exercise.oracle(*case), case
-    while case and case[-1] is None:
-        case = case[:-1]
-    arguments = [to_wing(x, wing) for x in case]
-    kept = [to_numpy(a).copy() for a in arguments]
-    try:
-        got = function(*arguments)
-    except Exception as error:
-        return f"it raised {type(error).__name__}: {error}"
-    got = got[0] if isinstance(got, tuple) and got else got
-    kind = _tensor_type(wing)
-    if not isinstance(got, kind):
-        wanted = f"{kind.__module__.split('.')[0]}.{kind.__name__}"
-        hint = " Does it end with return?" if got is None else ""
-        return f"it returned {type(got).__name__} where a {wanted} is due.{hint}"
-    for before, after in zip(kept, arguments, strict=True):
-        if not np.array_equal(before, to_numpy(after)):
-            return "it changed its own input. Work on a copy."
-    got = to_numpy(got)
-    if _same(got, expected):
-        return ""
-    found = _describe(got, expected)
-    for sentence, slip in exercise.slips.items():
-        with np.errstate(
-            all="ignore"
-        ):  # slips divide by zero and overflow: theirs to do
-            # The slip must explain what went right, too.
-            if _same(got, slip(*all_arguments)) and all(
-                _same(exercise.oracle(*right), slip(*right)) for right in passed
-            ):
-                return f"{found} Likely slip: {sentence}."
-    return f"{found} It matches none of the known slips."
-
-
-def _same(got: np.ndarray, expected: np.ndarray) -> bool:
-    if got.shape != expected.shape:
-        return False
-    finite = np.abs(expected[np.isfinite(expected)])
-    size = float(finite.max(initial=1e-6))
-    return np.allclose(got, expected, rtol=0, atol=TOLERANCE * size, equal_nan=True)
-
-
-def _describe(got: np.ndarray, expected: np.ndarray) -> str:
-    if got.shape != expected.shape:
-        return f"it returned shape {got.shape} where {expected.shape} is due."
-    if np.isnan(got).any():
-        return f"{np.isnan(got).sum()} of its {got.size} numbers are NaN."
-    largest = float(np.abs(got - expected).max())
-    return f"it differs from the oracle by up to {largest:.2g}."

@@ -1,11 +1,11 @@
-"""An exercise on a cross-section of firms: average what the others know."""
+"""Exercises on peers: averages over other firms, and attention along a graph."""
 
 import math
 
 import numpy as np
 
 from course_lib import oracle
-from course_lib.homework.marking import Exercise
+from course_lib.homework.exercise import Exercise
 
 
 def _cases(rng):
@@ -23,76 +23,155 @@ def _cases(rng):
     }
 
 
+def _allowed(n, listed, *, own=False, use="columns"):
+    allowed = np.ones((n, n), dtype=bool) if own else ~np.eye(n, dtype=bool)
+    if listed is None or use == "no":
+        return allowed
+    return allowed & (listed if use == "columns" else listed[:, None])
+
+
 def _peer_average(
     q,
     k,
     returns,
     listed,
     *,
-    own=False,
-    late=False,
-    scale=None,
+    own="before",
+    root=True,
     axis=-1,
-    rows=False,
+    use="columns",
     empty=0.0,
+    swap=False,
 ):
-    """The average with switches for its mistakes; with none set it is right."""
-    scores = np.einsum("...td,...sd->...ts", q, k)
-    scores = scores / (math.sqrt(q.shape[-1]) if scale is None else scale)
-    allowed = _allowed(scores, None if rows else listed, own=own or late)
-    if rows and listed is not None:
-        allowed = allowed & listed[..., :, None]
-    exps = np.where(allowed, np.exp(scores), 0)
+    q, k = (k, q) if swap else (q, k)
+    scores = q @ np.swapaxes(k, -1, -2) / (math.sqrt(q.shape[-1]) if root else 1)
+    n = scores.shape[-1]
+    exps = np.where(
+        _allowed(n, listed, own=own != "before", use=use), np.exp(scores), 0
+    )
     total = exps.sum(axis=axis, keepdims=True)
     weights = np.where(total > 0, exps / np.where(total > 0, total, 1), empty)
-    if late:
-        weights = weights * ~np.eye(weights.shape[-1], dtype=bool)
+    if own == "after":
+        weights = weights * ~np.eye(n, dtype=bool)
     return (weights @ returns[..., None])[..., 0]
 
 
-def _allowed(scores, listed, *, own=False):
-    allowed = np.ones(scores.shape, dtype=bool)
-    if not own:
-        allowed = allowed & ~np.eye(scores.shape[-1], dtype=bool)
-    return allowed if listed is None else allowed & listed[..., None, :]
-
-
-def _oracle(q, k, returns, listed):
-    mask = _allowed(np.empty((*q.shape[:-1], k.shape[-2])), listed)
+def _peer_oracle(q, k, returns, listed):
+    mask = np.broadcast_to(_allowed(q.shape[-2], listed), (*q.shape[:-1], k.shape[-2]))
     return oracle.attention(q, k, returns[..., None], mask)[0][..., 0]
-
-
-def _slip(**switches):
-    return lambda q, k, returns, listed: _peer_average(
-        q, k, returns, listed, **switches
-    )
 
 
 PEER_AVERAGE = Exercise(
     call="f(q, k, returns, listed)",
     cases=_cases,
-    oracle=_oracle,
+    oracle=_peer_oracle,
+    forbidden=("oracle",),  # attention may be the package's
+    mistaken=_peer_average,
     slips={
-        "a firm is among its own peers: forbid the diagonal before the softmax": (
-            _slip(own=True)
-        ),
+        "a firm is among its own peers: forbid the diagonal before the softmax": {
+            "own": "in"
+        },
         "a firm's own weight is taken out after the softmax, so that the rest no "
-        "longer sums to 1": _slip(late=True),
-        "the scores are not divided by sqrt(d)": _slip(scale=1.0),
+        "longer sums to 1": {"own": "after"},
+        "the scores are not divided by sqrt(d)": {"root": False},
         "softmax runs over those who search; it must run over those who are looked "
-        "at, so that each row sums to 1": _slip(axis=-2),
-        "firms that are not listed are still looked at": (
-            lambda q, k, returns, listed: _peer_average(q, k, returns, None)
-        ),
-        "the firms that are not listed do not search; they may, but nobody may look "
-        "at them": _slip(rows=True),
-        "a firm without a listed peer gets 0/0; its average must be 0": (
-            _slip(empty=np.nan)
-        ),
-        "queries and keys are swapped: row i must search with q_i": (
-            lambda q, k, returns, listed: _peer_average(k, q, returns, listed)
-        ),
+        "at, so that each row sums to 1": {"axis": -2},
+        "firms that are not listed are still looked at": {"use": "no"},
+        "the firms that are not listed do not search; they may, but no firm may look "
+        "at them": {"use": "rows"},
+        "a firm without a listed peer gets 0/0; its average must be 0": {
+            "empty": np.nan
+        },
+        "queries and keys are swapped: row i must search with q_i": {"swap": True},
     },
 )
 
-EXERCISES = {"peer_average": PEER_AVERAGE}
+
+def _graphs(rng):
+    def graph(n, d, lonely=False):
+        edges = rng.random((n, n)) < 0.5
+        edges |= np.eye(n, dtype=bool)
+        if lonely:
+            edges[1] = False
+        draws = (rng.standard_normal(shape) for shape in ((d,), (d,)))
+        return rng.standard_normal((n, d)), edges, *draws
+
+    return {
+        "five nodes": graph(5, 3),
+        "seven nodes": graph(7, 2),
+        "a node without neighbors": graph(5, 2, lonely=True),
+    }
+
+
+def _gat_oracle(h, edges, a_query, a_key):
+    weights = {
+        "proj.weight": np.eye(h.shape[1]),
+        "a_query": a_query[None],
+        "a_key": a_key[None],
+        "bias": np.zeros(h.shape[1]),
+    }
+    return oracle.graph_attention(h, edges, weights)[0]
+
+
+def _gat(
+    h,
+    edges,
+    a_query,
+    a_key,
+    *,
+    slope=0.2,
+    flip=False,
+    form="softmax",
+    mask=-np.inf,
+    swap=False,
+    neighbors=True,
+):
+    """Right up to NaN, at a node without neighbors, if nothing is switched."""
+    a_query, a_key = (a_key, a_query) if swap else (a_query, a_key)
+    edges = edges.T if flip else edges if neighbors else np.ones_like(edges)
+    scores = (h @ a_query)[:, None] + h @ a_key
+    scores = np.where(scores > 0, scores, slope * scores)
+    if form == "mean":
+        scores = 0 * scores
+    scores = np.where(edges, scores, mask)
+    exps = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    if form == "sum":
+        return np.where(edges, np.exp(scores), 0) @ h
+    if form == "columns":
+        exps = np.exp(scores - scores.max(axis=0))
+        return exps / exps.sum(axis=0) @ h
+    return exps / exps.sum(axis=-1, keepdims=True) @ h
+
+
+GRAPH_ATTENTION = Exercise(
+    call="f(h, edges, a_query, a_key)",
+    cases=_graphs,
+    oracle=_gat_oracle,
+    mistaken=_gat,
+    slips={
+        "the edges are not used: a node attends to its neighbors only": {
+            "neighbors": False
+        },
+        "the edges are read the wrong way round: row i holds the neighbors of i": {
+            "flip": True
+        },
+        "a_query and a_key have changed places: a_query meets the node that attends": {
+            "swap": True
+        },
+        "the LeakyReLU is missing": {"slope": 1.0},
+        "this is ReLU; LeakyReLU keeps 0.2 of what is negative": {"slope": 0.0},
+        "the slope is 0.01, as in the frameworks; GAT has 0.2": {"slope": 0.01},
+        "the weights are not divided by their sum": {"form": "sum"},
+        "softmax runs over the nodes that attend; it must run over the neighbors": {
+            "form": "columns"
+        },
+        "all neighbors count the same: this is their mean": {"form": "mean"},
+        "a missing edge has score 0, which still gets weight; set it to -inf": {
+            "mask": 0.0
+        },
+        "a node without neighbors is 0/0 in softmax; it gets 0": {},
+        "a node without neighbors averages all nodes; it gets 0": {"mask": -1e9},
+    },
+)
+
+EXERCISES = {"peer_average": PEER_AVERAGE, "graph_attention": GRAPH_ATTENTION}

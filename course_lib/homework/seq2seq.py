@@ -1,8 +1,8 @@
-"""Exercises on translation: what the decoder reads while it is taught."""
+"""Exercises on translation: what the decoder reads under teacher forcing."""
 
 import numpy as np
 
-from course_lib.homework.marking import Exercise
+from course_lib.homework.exercise import Exercise
 
 
 def _cases(rng):

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from course_lib.homework.marking import Exercise
+from course_lib.homework.exercise import Exercise
 
 
 def _row(*ids):
@@ -18,28 +18,31 @@ def _pair_cases(rng):
         "a run of one token": _row(5, 5, 5, 5, 0, 2, 3, 1, 2, 3),
         "a tie": _row(3, 4, 1, 2, 6, 7, 5, 0, 3, 4, 8, 2, 6, 9, 5, 0),
         "a tie between pairs that begin alike": _row(1, 6, 0, 1, 2, 5, 1, 6, 3, 1, 2),
+        "a long text": (rng.integers(0, 5, 60),),
     }
 
 
-def _best(counts, rank=lambda pair: pair):
+_RANKS = {
+    "smaller": lambda pair: pair,
+    "first": lambda pair: 0,
+    "larger": lambda pair: (-pair[0], -pair[1]),
+    "larger right": lambda pair: (pair[0], -pair[1]),
+}
+
+
+def _best(ids, *, count="all", rank="smaller"):
     """The most frequent pair; `rank` says which of equals goes first."""
-    pair = min(counts, key=lambda p: (-counts[p], rank(p)))
-    return np.array([int(i) for i in pair])
-
-
-def _pairs(ids):
-    return Counter(pairwise(ids.tolist()))
-
-
-def _without_overlap(ids):
-    counts, last = Counter(), None
-    for here, pair in enumerate(pairwise(ids.tolist())):
-        if last == (here - 1, pair):
-            last = None
-            continue
-        counts[pair] += 1
-        last = (here, pair)
-    return counts
+    pairs = [tuple(pair) for pair in pairwise(ids.tolist())]
+    if count == "unordered":
+        pairs = [tuple(sorted(pair)) for pair in pairs]
+    if count == "apart":  # a pair that overlaps the one before it is left out
+        kept: list = []
+        for pair in pairs:
+            kept.append(None if kept and kept[-1] == pair else pair)
+        pairs = [pair for pair in kept if pair is not None]
+    counts = Counter(pairs)
+    best = min(counts, key=lambda pair: (-counts[pair], _RANKS[rank](pair)))
+    return np.array(best)
 
 
 def _most_frequent_tokens(ids):
@@ -47,33 +50,30 @@ def _most_frequent_tokens(ids):
     return np.array(sorted(counts, key=lambda i: (-counts[i], i))[:2])
 
 
-def _unordered(ids):
-    return Counter(tuple(sorted(pair)) for pair in pairwise(ids.tolist()))
-
-
 MOST_FREQUENT_PAIR = Exercise(
     call="f(ids)",
     cases=_pair_cases,
-    oracle=lambda ids: _best(_pairs(ids)),
+    oracle=_best,
+    mistaken=_best,
     slips={
-        "left and right are not told apart: 4 1 is another pair than 1 4": (
-            lambda ids: _best(_unordered(ids))
-        ),
+        "left and right are not told apart: 4 1 is another pair than 1 4": {
+            "count": "unordered"
+        },
         "these are the two most frequent tokens; neighbors are asked for": (
             _most_frequent_tokens
         ),
-        "only every other pair of a run is counted: in 5 5 5 there are two": (
-            lambda ids: _best(_without_overlap(ids))
-        ),
-        "of equals the first in the text is taken; it must be the smaller ids": (
-            lambda ids: _best(_pairs(ids), rank=lambda pair: 0)
-        ),
-        "of equals the larger ids are taken; it must be the smaller": (
-            lambda ids: _best(_pairs(ids), rank=lambda pair: (-pair[0], -pair[1]))
-        ),
-        "of equals that begin alike the larger right id is taken": (
-            lambda ids: _best(_pairs(ids), rank=lambda pair: (pair[0], -pair[1]))
-        ),
+        "only every other pair of a run is counted: in 5 5 5 there are two": {
+            "count": "apart"
+        },
+        "of equals the first in the text is taken; it must be the smaller ids": {
+            "rank": "first"
+        },
+        "of equals the larger ids are taken; it must be the smaller": {
+            "rank": "larger"
+        },
+        "of equals that begin alike the larger right id is taken": {
+            "rank": "larger right"
+        },
     },
 )
 
@@ -91,35 +91,35 @@ def _score_cases(rng):
     }
 
 
-def _softmax(scores):
-    e = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return e / e.sum(axis=-1, keepdims=True)
-
-
-def _scores(ids, table, w, bias):
-    return table[ids] @ w @ table.T + bias
+def _scores(ids, table, w, bias, *, use="w", first=0, biased=True, scale=1.0, out="z"):
+    w = {"w": w, "w.T": w.T, "1": np.eye(len(w))}[use]
+    hidden = table[ids - first] @ w
+    if out == "hidden":
+        return hidden
+    logits = hidden @ table.T * len(w) ** (scale - 1) + (bias if biased else 0)
+    if out == "z":
+        return logits
+    exps = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    return exps / exps.sum(axis=-1, keepdims=True)
 
 
 TIED_LOGITS = Exercise(
     call="f(ids, table, w, bias)",
     cases=_score_cases,
     oracle=_scores,
+    mistaken=_scores,
     slips={
-        "the bias is missing": lambda i, t, w, b: _scores(i, t, w, 0 * b),
-        "w is transposed": lambda i, t, w, b: _scores(i, t, w.T, b),
-        "w is not used": lambda i, t, w, b: _scores(i, t, np.eye(len(w)), b),
-        "ids are counted from 1; row 0 is the first": (
-            lambda i, t, w, b: _scores(i - 1, t, w, b)
-        ),
-        "these are probabilities; logits are asked for": (
-            lambda i, t, w, b: _softmax(_scores(i, t, w, b))
-        ),
-        "the scores are divided by the root of the width; only attention does that": (
-            lambda i, t, w, b: _scores(i, t, w, 0 * b) / np.sqrt(len(w)) + b
-        ),
-        "this is what comes out of w; it must still meet every row of the table": (
-            lambda i, t, w, b: t[i] @ w
-        ),
+        "the bias is missing": {"biased": False},
+        "w is transposed": {"use": "w.T"},
+        "w is not used": {"use": "1"},
+        "ids are counted from 1; row 0 is the first": {"first": 1},
+        "these are probabilities; logits are asked for": {"out": "probabilities"},
+        "the scores are divided by the root of the width; only attention does that": {
+            "scale": 0.5
+        },
+        "this is what comes out of w; it must still meet every row of the table": {
+            "out": "hidden"
+        },
     },
 )
 

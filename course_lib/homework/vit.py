@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from course_lib.homework.marking import Exercise
+from course_lib.homework.exercise import Exercise
 
 P = 2
 
@@ -15,7 +15,7 @@ def _images(rng):
     }
 
 
-def _cut(images, order=(0, 2, 4, 1, 3, 5)):
+def _cut(images, *, order=(0, 2, 4, 1, 3, 5)):
     """Patches, row by row of the grid; axes B C rows P columns P before the move."""
     b, c, h, w = images.shape
     apart = images.reshape(b, c, h // P, P, w // P, P).transpose(order)
@@ -26,26 +26,25 @@ PATCHES = Exercise(
     call=f"f(images), for patches of {P} by {P}",
     cases=_images,
     oracle=_cut,
+    mistaken=_cut,
     slips={
         "one reshape of the image gives stripes of pixels in a row; split height and "
-        "width first, then move the axes": lambda x: x.reshape(len(x), -1, _width(x)),
-        "the patches are listed column by column; the grid is read row by row": (
-            lambda x: _cut(x, (0, 4, 2, 1, 3, 5))
+        "width first, then move the axes": lambda x: x.reshape(
+            len(x), -1, x.shape[1] * P * P
         ),
-        "rows and columns are swapped within the patches": (
-            lambda x: _cut(x, (0, 2, 4, 1, 5, 3))
-        ),
+        "the patches are listed column by column; the grid is read row by row": {
+            "order": (0, 4, 2, 1, 3, 5)
+        },
+        "rows and columns are swapped within the patches": {
+            "order": (0, 2, 4, 1, 5, 3)
+        },
         "the channels come last within a patch; a convolution's filter has them "
-        "first": lambda x: _cut(x, (0, 2, 4, 3, 5, 1)),
-        "each channel has patches of its own; a patch holds all channels": (
-            lambda x: _cut(x, (0, 1, 2, 4, 3, 5))
-        ),
+        "first": {"order": (0, 2, 4, 3, 5, 1)},
+        "each channel has patches of its own; a patch holds all channels": {
+            "order": (0, 1, 2, 4, 3, 5)
+        },
     },
 )
-
-
-def _width(images):
-    return images.shape[1] * P * P
 
 
 def _maps(rng):
@@ -60,40 +59,38 @@ def _maps(rng):
     }
 
 
-def _rollout(maps, *, own=0.5, flip=False):
-    steps = [own * np.eye(maps.shape[-1]) + (1 - own) * m.mean(axis=0) for m in maps]
-    if flip:
-        steps = steps[::-1]
+def _rollout(maps, *, own=0.5, order=1, heads="mean", halves=1, flip=False):
+    maps = maps.sum(axis=1) if heads == "sum" else maps.mean(axis=1)
     through = np.eye(maps.shape[-1])
-    for step in steps:
-        through = step @ through
-    return through
+    for m in maps[::order]:
+        step = own * np.eye(maps.shape[-1]) + (1 - own) * m
+        through = halves * step @ through
+    return through.T if flip else through
 
 
 ROLLOUT = Exercise(
     call="f(maps), with maps of shape L H T T",
     cases=_maps,
     oracle=_rollout,
+    mistaken=_rollout,
     slips={
-        "the bypass is missing: each layer passes half of a token on unchanged": (
-            lambda m: _rollout(m, own=0)
-        ),
-        "the layers are multiplied in the wrong order: the first stands rightmost": (
-            lambda m: _rollout(m, flip=True)
-        ),
-        "the rows don't sum to 1: take half of the map and half of the identity": (
-            lambda m: _rollout(m) * 2 ** len(m)
-        ),
+        "the skip connection is missing: each layer passes half of a token on unchanged": {
+            "own": 0
+        },
+        "the layers are multiplied in the wrong order: the first stands rightmost": {
+            "order": -1
+        },
+        "the rows don't sum to 1: take half of the map and half of the identity": {
+            "halves": 2
+        },
         "this is the mean over the layers; rollout is their product": (
             lambda m: 0.5 * np.eye(m.shape[-1]) + 0.5 * m.mean(axis=(0, 1))
         ),
-        "the heads are added up; rollout takes their mean": (
-            lambda m: _rollout(m.sum(axis=1, keepdims=True))
-        ),
+        "the heads are added up; rollout takes their mean": {"heads": "sum"},
         "this is the last layer's map alone": lambda m: m[-1].mean(axis=0),
-        "the result is transposed: a row says where one token of the top comes from": (
-            lambda m: _rollout(m).T
-        ),
+        "the result is transposed: a row says where one token of the top comes from": {
+            "flip": True
+        },
     },
 )
 

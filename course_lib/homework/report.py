@@ -1,0 +1,87 @@
+"""Marks as data: a report for each answer, with every case in it."""
+
+import importlib.metadata
+import platform
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from course_lib import __version__
+
+
+@dataclass(frozen=True)
+class CaseMark:
+    """One case: what came out, and the slip that explains it, if one does."""
+
+    name: str
+    passed: bool
+    message: str = ""
+    slip: str = ""
+    points: float = 0.0
+    out_of: float = 1.0
+
+
+@dataclass(frozen=True)
+class Report:
+    """The marks of one answer: true if all of it passed; prints as what to do next.
+
+    Args:
+        exercise: The exercise's name.
+        wing: "torch" or "nnx".
+        cases: One mark for each case; none if the answer could not be run at all.
+        message: What to do next, in a sentence or two.
+        used: Forbidden pieces that the answer called. With any the points are 0.
+        seed: Which cases were drawn.
+        versions: Of Python and the packages that were loaded.
+    """
+
+    exercise: str
+    wing: str
+    cases: tuple[CaseMark, ...]
+    message: str
+    used: tuple[str, ...] = ()
+    seed: int | None = None
+    versions: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def passed(self) -> bool:
+        """All cases passed, with nothing that is forbidden."""
+        return bool(self.cases) and not self.used and all(c.passed for c in self.cases)
+
+    @property
+    def points(self) -> float:
+        """One for each case that passed; 0 if a forbidden piece was called."""
+        return 0.0 if self.used else sum(c.points for c in self.cases)
+
+    @property
+    def out_of(self) -> float:
+        """Points of an answer that passes."""
+        return sum(c.out_of for c in self.cases)
+
+    def __bool__(self) -> bool:
+        return self.passed
+
+    def __repr__(self) -> str:
+        mark = "passed" if self.passed else "not yet"
+        return f"{self.exercise}: {mark}. {self.message}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything, as `json.dumps` takes it."""
+        return {
+            "exercise": self.exercise,
+            "wing": self.wing,
+            "passed": self.passed,
+            "points": self.points,
+            "out_of": self.out_of,
+            "message": self.message,
+            "cases": [asdict(case) for case in self.cases],
+            "used": list(self.used),
+            "seed": self.seed,
+            "versions": self.versions,
+        }
+
+
+def versions(wing: str) -> dict[str, str]:
+    """Versions of what a mark depends on."""
+    packages = {"torch": ("numpy", "torch"), "nnx": ("numpy", "jax", "flax")}[wing]
+    found = {"course_lib": __version__, "python": platform.python_version()}
+    return found | {name: importlib.metadata.version(name) for name in packages}

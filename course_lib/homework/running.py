@@ -1,0 +1,385 @@
+"""The student's side of marking: call the answer on each case, whatever it does.
+
+Nothing here knows a right answer, so the same code runs in a notebook and in a process
+apart. An error, an exit, an endless loop or a wrong kind of result becomes a sentence.
+"""
+
+import contextlib
+import importlib
+import inspect
+import linecache
+import os
+import re
+import signal
+import sys
+import sysconfig
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import FrameType, TracebackType
+from typing import Any
+
+import numpy as np
+
+from course_lib.arrays import to_numpy
+from course_lib.homework.exercise import PACKAGE, Case
+
+
+@dataclass(frozen=True)
+class Task:
+    """What the student's side is told of an exercise; it can be pickled."""
+
+    wing: str
+    cases: tuple[Case, ...]
+    returns: int = 1
+    weights: dict[str, np.ndarray] | None = None
+    build: tuple[Any, ...] = ()
+    keywords: tuple[str, ...] = ()
+    forbidden: tuple[str, ...] = ()
+    seconds: float = 30.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one case: arrays, or a sentence that says why there are none."""
+
+    outputs: tuple[np.ndarray, ...] = ()
+    trouble: str = ""
+    used: tuple[str, ...] = ()
+
+
+def run(answer: Any, task: Task) -> Iterator[Outcome]:
+    """Run an answer on every case, one after the other."""
+    function, trouble, used = answer, wrong_kind(answer, task), ()
+    if task.weights is not None and not trouble:
+        watch = Watch(task.forbidden)
+        _warm_up(lambda: _build(answer, task), task)
+        function, trouble = _guarded(lambda: _build(answer, task), watch, task.seconds)
+        used = tuple(watch.used)
+        if not trouble:
+            lib = importlib.import_module(f"course_lib.{task.wing}")
+            unwatched = Watch(())
+            _, trouble = _guarded(
+                lambda: lib.set_weights(function, task.weights), unwatched, task.seconds
+            )
+        trouble = trouble and f"it could not be built: {_start(trouble)}"
+    for case in task.cases:
+        if trouble:
+            yield Outcome(trouble=trouble, used=used)
+        else:
+            yield _run_case(function, task, case, used)
+
+
+def _start(trouble: str) -> str:
+    return trouble.removeprefix("it raised ")
+
+
+def wrong_kind(answer: Any, task: Task) -> str:
+    """Why this can't be an answer at all: nothing if it can."""
+    if task.weights is not None and not inspect.isclass(answer):
+        if callable(answer) and not _is_module(answer):
+            return ""  # a function that builds the layer
+        return (
+            f"a class is due: got an instance, {type(answer).__name__}. Hand over the "
+            "class itself, without calling it: check(MyClass, ...)."
+        )
+    if not callable(answer):
+        return (
+            f"a function is due: got {type(answer).__name__}. "
+            "Hand over the function itself, without calling it: check(f, ...)."
+        )
+    if task.weights is None and inspect.isclass(answer):
+        return (
+            f"a function is due: got the class {answer.__name__}. Write the equation "
+            "as a function of the arguments, or hand over a function that calls it."
+        )
+    return ""
+
+
+def _is_module(answer: Any) -> bool:
+    """Whether this is a layer of a framework (none is imported to find out)."""
+    roots = {"torch": "torch.nn", "flax": "flax.nnx"}
+    found = (sys.modules.get(name) for name in roots.values())
+    return isinstance(answer, tuple(m.Module for m in found if m is not None))
+
+
+def _build(cls: Any, task: Task) -> Callable:
+    rngs = {}
+    if task.wing == "nnx":
+        rngs["rngs"] = importlib.import_module("flax.nnx").Rngs(0)
+    return cls(*task.build, **rngs)
+
+
+def _run_case(function: Callable, task: Task, case: Case, used: tuple) -> Outcome:
+    names = ("",) * (len(case) - len(task.keywords)) + task.keywords
+    given = list(zip(names, case, strict=True))
+    while given and given[-1][1] is None:
+        given.pop()
+    arguments = [(name, to_wing(x, task.wing)) for name, x in given]
+    kept = [to_numpy(x).copy() for _, x in arguments if hasattr(x, "shape")]
+
+    def call(given):
+        positional = [x for name, x in given if not name]
+        return function(*positional, **{name: x for name, x in given if name})
+
+    watch, got = Watch(task.forbidden), ()
+    trouble = _warm_up(lambda: call([(n, _other(x)) for n, x in arguments]), task)
+    if not trouble:
+        got, trouble = _guarded(
+            lambda: _outputs(call(arguments), task), watch, task.seconds
+        )
+    used = (*used, *watch.used)
+    if trouble:
+        return Outcome(trouble=trouble, used=used)
+    now = [to_numpy(x) for _, x in arguments if hasattr(x, "shape")]
+    if not all(map(np.array_equal, kept, now)):
+        return Outcome(trouble="it changed its own input. Work on a copy.", used=used)
+    return Outcome(outputs=got, used=used)
+
+
+def _warm_up(call: Callable, task: Task) -> str:
+    """Let JAX compile before an answer is watched: watching makes that slow.
+
+    The numbers are others, so that nothing can be kept from this call for the next.
+    """
+    if task.wing == "torch":
+        return ""
+    _, trouble = _guarded(call, contextlib.nullcontext(), task.seconds)
+    return trouble if trouble.startswith("it ran for") else ""
+
+
+def _other(x: Any) -> Any:
+    """Floats of the same shape, but other ones; the rest as it is."""
+    return -x[::-1] if getattr(getattr(x, "dtype", None), "kind", "") == "f" else x
+
+
+class _WrongResultError(Exception):
+    """The answer returned, but not what is due; the text says what."""
+
+
+def _outputs(got: Any, task: Task) -> tuple[np.ndarray, ...]:
+    """What the answer returned, in NumPy."""
+    kind = _tensor_type(task.wing)
+    wanted = f"{kind.__module__.split('.')[0]}.{kind.__name__}"
+    if task.returns == 1:  # an output may come with its weights
+        got = (got[0] if isinstance(got, (tuple, list)) and got else got,)
+    elif not isinstance(got, (tuple, list)) or len(got) != task.returns:
+        came = f"{len(got)} things" if isinstance(got, tuple) else type(got).__name__
+        raise _WrongResultError(
+            f"it returned {came} where {task.returns} tensors are due."
+        )
+    arrays = []
+    for x in got:
+        if not isinstance(x, kind):
+            hint = " Does it end with return?" if x is None else ""
+            raise _WrongResultError(
+                f"it returned {type(x).__name__} where a {wanted} is due.{hint}"
+            )
+        dtype = str(x.dtype).removeprefix("torch.")
+        if "float16" in dtype or "float8" in dtype:
+            raise _WrongResultError(
+                f"it returned {dtype}, which keeps two or three digits; "
+                "stay in float32, as the input is."
+            )
+        arrays.append(np.array(to_numpy(x)))
+    return tuple(arrays)
+
+
+def to_wing(x: Any, wing: str) -> Any:
+    """A NumPy array as a tensor of the wing (floats in float32); the rest as it is."""
+    if not isinstance(x, np.ndarray):
+        return x
+    x = x.astype(np.float32) if x.dtype == np.float64 else x
+    if wing == "torch":
+        return importlib.import_module("torch").from_numpy(x.copy())
+    return importlib.import_module("jax.numpy").asarray(x)
+
+
+def _tensor_type(wing: str) -> type:
+    if wing == "torch":
+        return importlib.import_module("torch").Tensor
+    return importlib.import_module("jax").Array
+
+
+class Watch:
+    """Notices which forbidden pieces are called, under whatever name.
+
+    Args:
+        forbidden: As in `Exercise`.
+    """
+
+    def __init__(self, forbidden: tuple[str, ...]):
+        self.forbidden = forbidden
+        self.used: dict[str, None] = {}  # in the order of the calls
+
+    def __enter__(self) -> "Watch":
+        self._before = sys.getprofile()
+        sys.setprofile(self._see)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        sys.setprofile(self._before)
+
+    def _see(self, frame: FrameType, event: str, arg: Any) -> None:
+        if event == "call":
+            self._see_python(frame)
+        elif event == "c_call":
+            name = getattr(arg, "__name__", "")
+            if name in self.forbidden:
+                self.used[name] = None
+            elif arg is sys.setprofile and not _is_ours(frame):
+                self.used["sys.setprofile (the marker watches with it)"] = None
+
+    def _see_python(self, frame: FrameType) -> None:
+        module = frame.f_globals.get("__name__", "")
+        root = module.partition(".")[0]
+        if root not in (PACKAGE, "torch", "jax", "flax", "optax") or _is_ours(frame):
+            return
+        # The body of a module or a class runs when it is imported, not called.
+        if not frame.f_code.co_flags & inspect.CO_OPTIMIZED:
+            return
+        name = frame.f_code.co_qualname
+        own = root == PACKAGE and PACKAGE in self.forbidden
+        if own or not set(name.split(".")).isdisjoint(self.forbidden):
+            self.used[f"{module}.{name}".removesuffix(".__init__")] = None
+
+
+def _is_ours(frame: FrameType) -> bool:
+    module = frame.f_globals.get("__name__", "")
+    return module.startswith((f"{PACKAGE}.homework.", f"{PACKAGE}.arrays"))
+
+
+class _OutOfTimeError(BaseException):
+    """Raised inside an answer that runs too long; no `except Exception` stops it."""
+
+
+@contextlib.contextmanager
+def _time_limit(seconds: float) -> Iterator[None]:
+    """Interrupt Python code after so many seconds, where the system can do that."""
+    main = threading.current_thread() is threading.main_thread()
+    if not main or not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise _OutOfTimeError
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _guarded(
+    call: Callable, watch: contextlib.AbstractContextManager, seconds: float
+) -> tuple[Any, str]:
+    """The result of a call, and what went wrong: one of the two is empty."""
+    try:
+        with _time_limit(seconds), watch:
+            return call(), ""
+    except KeyboardInterrupt:
+        raise
+    except _WrongResultError as error:
+        return None, str(error)
+    except _OutOfTimeError:
+        return None, f"it ran for more than {seconds:g} s. Does every loop end?"
+    except SystemExit:
+        return None, "it called sys.exit. Return the result instead."
+    except MemoryError as error:
+        return None, _no_memory(error)
+    except BaseException as error:
+        if re.search(_NO_MEMORY, str(error)):
+            return None, _no_memory(error)
+        return None, _explain(error)
+
+
+_NO_MEMORY = "can't allocate memory|RESOURCE_EXHAUSTED|[Oo]ut of memory"
+_HINTS = {
+    r"must match the size|[Ii]ncompatible shapes|broadcast": (
+        "Shapes are compared from the right; two axes fit if they are equal or one of "
+        "them is 1. x[:, None] inserts an axis of 1."
+    ),
+    r"mat1 and mat2|batch2 tensor|contracting|inconsistent tensor size|matmul": (
+        "In a @ b the last axis of a must equal the last but one of b; b.mT swaps b's "
+        "last two axes."
+    ),
+    r"invalid for input of size|cannot reshape": (
+        "A reshape keeps the number of entries: the new sizes must have the same "
+        "product as the old."
+    ),
+    r"einsum": "In an einsum one letter stands for one size, wherever it occurs.",
+    r"unexpected keyword argument 'dim'|unexpected keyword argument 'keepdim'": (
+        "JAX, like NumPy, says axis and keepdims."
+    ),
+}
+
+
+def _no_memory(error: BaseException) -> str:
+    frame = _students_frame(error.__traceback__)
+    return f"it ran out of memory{_place(frame)}. Which array is so large?"
+
+
+def _explain(error: BaseException) -> str:
+    """An error in the student's terms: their own line, its shapes, a hint."""
+    text = " ".join(str(error).split())
+    text = text if len(text) <= 300 else text[:300] + " …"
+    frame = _students_frame(error.__traceback__)
+    sentence = f"it raised {type(error).__name__}{_place(frame)}: {text}"
+    sentence += "" if text.endswith((".", "!", "?", "…")) else "."
+    for pattern, hint in _HINTS.items():
+        if re.search(pattern, text):
+            return f"{sentence}{_shapes_in(frame)} {hint}"
+    return sentence
+
+
+Place = tuple[FrameType, int] | None
+
+
+def _students_frame(trace: TracebackType | None) -> Place:
+    """The innermost line that belongs to no library."""
+    found = None
+    while trace is not None:
+        if not _in_a_library(trace.tb_frame.f_code.co_filename):
+            found = trace.tb_frame, trace.tb_lineno
+        trace = trace.tb_next
+    return found
+
+
+_LIBRARIES = (
+    *{sysconfig.get_paths()[p] for p in ("stdlib", "purelib", "platlib")},
+    os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
+    "<frozen",
+)
+
+
+def _in_a_library(file: str) -> bool:
+    return file.startswith(_LIBRARIES) or "site-packages" in file
+
+
+def _line(place: Place) -> str:
+    if place is None:
+        return ""
+    frame, number = place
+    return linecache.getline(frame.f_code.co_filename, number, frame.f_globals).strip()
+
+
+def _place(place: Place) -> str:
+    line = _line(place)
+    return f' in your line "{line}"' if line else ""
+
+
+def _shapes_in(place: Place) -> str:
+    """The shapes of the tensors that the student's line names."""
+    if place is None:
+        return ""
+    known = place[0].f_locals
+    names = dict.fromkeys(re.findall(r"\b[^\W\d]\w*\b", _line(place)))
+    shapes = [
+        f"{name} is {tuple(known[name].shape)}"
+        for name in names
+        if isinstance(getattr(known.get(name), "shape", None), tuple)
+    ]
+    return f" There {', '.join(shapes)}." if shapes else ""

@@ -1,0 +1,740 @@
+"""Answers on language models, generation, vision, forecasting."""
+
+import math
+
+from students import INF, right, wrong
+
+# --- GPT
+
+
+@right("next_token_pairs")
+def shifted(xp, ids):
+    return ids[:, :-1], ids[:, 1:]
+
+
+@right("next_token_pairs")
+def by_index(xp, ids):
+    n = ids.shape[1]
+    return ids[:, xp.arange(n - 1)], ids[:, xp.arange(1, n)]
+
+
+NP = "next_token_pairs"
+wrong(NP, "changed places", lambda xp, i: shifted(xp, i)[::-1])
+wrong(NP, "the inputs themselves", lambda xp, i: (i[:, :-1], i[:, :-1]))
+wrong(NP, "among the inputs", lambda xp, i: (i, i[:, 1:]))
+wrong(NP, "come round", lambda xp, i: (i, xp.roll(i, -1, 1)))
+wrong(NP, "texts are shifted", lambda xp, i: (i[:-1], i[1:]))
+
+
+def log_softmax(xp, z):
+    z = z - xp.amax(z, axis=-1, keepdims=True)
+    return z - xp.log(xp.exp(z).sum(-1))[..., None]
+
+
+def pick(xp, table, ids):
+    return xp.take(table, ids[..., None])[..., 0]
+
+
+@right("next_token_loss")
+def loss(xp, z, ids):
+    return -pick(xp, log_softmax(xp, z[:, :-1]), ids[:, 1:]).mean()
+
+
+@right("next_token_loss")
+def loss_loop(xp, z, ids):
+    losses = []
+    for text, words in zip(z, ids, strict=True):
+        for row, word in zip(text[:-1], words[1:], strict=True):
+            losses.append(xp.log(xp.exp(row - row[word]).sum()))
+    return sum(losses) / len(losses)
+
+
+def nll(xp, z, ids):
+    return -pick(xp, log_softmax(xp, z), ids)
+
+
+NL = "next_token_loss"
+wrong(NL, "its own token", lambda xp, z, i: nll(xp, z, i).mean())
+wrong(NL, "token before it", lambda xp, z, i: nll(xp, z[:, 1:], i[:, :-1]).mean())
+wrong(
+    NL,
+    "asked for the first token",
+    lambda xp, z, i: nll(xp, z, xp.roll(i, -1, 1)).mean(),
+)
+wrong(
+    NL,
+    "sums over the positions",
+    lambda xp, z, i: nll(xp, z[:, :-1], i[:, 1:]).sum() / len(z),
+)
+wrong(NL, "sum over all targets", lambda xp, z, i: nll(xp, z[:, :-1], i[:, 1:]).sum())
+wrong(
+    NL,
+    "over all rows",
+    lambda xp, z, i: nll(xp, z[:, :-1], i[:, 1:]).sum() / (i.shape[0] * i.shape[1]),
+)
+wrong(NL, "losses of the tokens", lambda xp, z, i: nll(xp, z[:, :-1], i[:, 1:]))
+wrong(NL, "in bits", lambda xp, z, i: loss(xp, z, i) / math.log(2))
+wrong(NL, "perplexity", lambda xp, z, i: xp.exp(loss(xp, z, i)))
+wrong(NL, "sign is wrong", lambda xp, z, i: -loss(xp, z, i))
+wrong(NL, "softmax is missing", lambda xp, z, i: -pick(xp, z[:, :-1], i[:, 1:]).mean())
+
+# --- BERT
+
+
+@right("cover_words")
+def cover(xp, ids, chosen, fate, words):
+    shown = xp.where(fate < 0.8, 3, xp.where(fate < 0.9, words, ids))
+    return xp.where(chosen, shown, ids)
+
+
+@right("cover_words")
+def cover_in_steps(xp, ids, chosen, fate, words):
+    out = xp.where(chosen & (fate < 0.8), 3, ids)
+    return xp.where(chosen & (fate >= 0.8) & (fate < 0.9), words, out)
+
+
+def cover_word_by_word(rule):
+    def answer(xp, ids, chosen, fate, words):
+        rows = zip(*(t.tolist() for t in (ids, chosen, fate, words)), strict=True)
+        return xp.array([[rule(*w) for w in zip(*row, strict=True)] for row in rows])
+
+    return answer
+
+
+CW = "cover_words"
+wrong(
+    CW,
+    "not chosen are covered",
+    cover_word_by_word(lambda i, c, f, w: 3 if f < 0.8 else w if f < 0.9 else i),
+)
+wrong(
+    CW,
+    "every chosen word became",
+    cover_word_by_word(lambda i, c, f, w: 3 if c else i),
+)
+wrong(
+    CW,
+    "last tenth",
+    cover_word_by_word(lambda i, c, f, w: i if not c else 3 if f < 0.8 else w),
+)
+wrong(
+    CW,
+    "no chosen word is replaced",
+    cover_word_by_word(lambda i, c, f, w: 3 if c and f < 0.8 else i),
+)
+wrong(
+    CW,
+    "changed places",
+    cover_word_by_word(
+        lambda i, c, f, w: i if not c else 3 if f < 0.8 else i if f < 0.9 else w
+    ),
+)
+wrong(
+    CW,
+    "probability 0.1",
+    cover_word_by_word(
+        lambda i, c, f, w: i if not c else 3 if f < 0.1 else w if f < 0.9 else i
+    ),
+)
+wrong(
+    CW,
+    "what was not chosen",
+    cover_word_by_word(
+        lambda i, c, f, w: i if c else 3 if f < 0.8 else w if f < 0.9 else i
+    ),
+)
+wrong(CW, "are the targets", cover_word_by_word(lambda i, c, f, w: i if c else -100))
+
+
+@right("mlm_targets")
+def targets(xp, ids, chosen):
+    return xp.where(chosen, ids, -100)
+
+
+@right("mlm_targets")
+def targets_by_arithmetic(xp, ids, chosen):
+    c = xp.whole(chosen)
+    return ids * c - 100 * (1 - c)
+
+
+MT = "mlm_targets"
+wrong(MT, "every word is a target", lambda xp, i, c: i)
+wrong(MT, "are left out, and", lambda xp, i, c: xp.where(c, -100, i))
+wrong(MT, "0 is the id", lambda xp, i, c: i * c)
+wrong(MT, "are [MASK] here", lambda xp, i, c: xp.where(c, 0 * i + 3, -100))
+wrong(MT, "these are the inputs", lambda xp, i, c: xp.where(c, 3, i))
+
+# --- seq2seq
+
+
+@right("shift_right")
+def prepend(xp, ids, start):
+    first = xp.ones((len(ids), 1), dtype=ids.dtype) * start
+    return xp.concatenate([first, ids[:, :-1]], axis=1)
+
+
+@right("shift_right")
+def by_lists(xp, ids, start):
+    return xp.array([[start, *row[:-1]] for row in ids.tolist()])
+
+
+def lists(f):
+    return lambda xp, ids, start: xp.array([f(row, start) for row in ids.tolist()])
+
+
+SR = "shift_right"
+wrong(SR, "nothing has moved", lambda xp, ids, start: ids + 0)
+wrong(SR, "replaced the first", lists(lambda r, s: [s, *r[1:]]))
+wrong(SR, "come round", lambda xp, ids, start: xp.roll(ids, 1, 1))
+wrong(SR, "to the left", lists(lambda r, s: [*r[1:], s]))
+wrong(SR, "still there", lists(lambda r, s: [s, *r]))
+wrong(
+    SR,
+    "sequences have moved",
+    lambda xp, ids, start: xp.array(
+        [[start] * ids.shape[1], *ids.tolist()[:-1]],
+    ),
+)
+
+# --- generation
+
+
+@right("temperature")
+def cool(xp, z, t):
+    return xp.softmax(z / t)
+
+
+@right("temperature")
+def cool_by_exp(xp, z, t):
+    e = xp.exp((z - xp.amax(z, axis=-1, keepdims=True)) / t)
+    return e / e.sum(-1)[..., None]
+
+
+TE = "temperature"
+wrong(
+    TE,
+    "multiplied by",
+    lambda xp, z, t: xp.softmax(z) ** t / (xp.softmax(z) ** t).sum(-1)[..., None],
+)
+wrong(TE, "is not used", lambda xp, z, t: xp.softmax(z))
+wrong(TE, "probabilities are divided", lambda xp, z, t: xp.softmax(z) / t)
+wrong(TE, "root of the", lambda xp, z, t: xp.softmax(z / math.sqrt(t)))
+wrong(TE, "these are logits", lambda xp, z, t: z / t)
+wrong(
+    TE,
+    "exp overflows",
+    lambda xp, z, t: xp.exp(z / t) / xp.exp(z / t).sum(-1)[..., None],
+)
+
+
+@right("top_k")
+def kth_largest(xp, z, k):
+    edge = xp.sort(z)[..., -k][..., None]
+    return xp.softmax(xp.where(z >= edge, z, -INF))
+
+
+@right("top_k")
+def by_rank(xp, z, k):
+    larger = (z[..., None, :] > z[..., :, None]).sum(-1)
+    p = xp.where(larger < k, xp.softmax(z), 0.0)
+    return p / p.sum(-1)[..., None]
+
+
+def above(xp, z, k):
+    return z >= xp.sort(z)[..., z.shape[-1] - k][..., None]
+
+
+TK = "top_k"
+wrong(
+    TK, "no longer sums", lambda xp, z, k: xp.where(above(xp, z, k), xp.softmax(z), 0.0)
+)
+wrong(TK, "score of 0", lambda xp, z, k: xp.softmax(xp.where(above(xp, z, k), z, 0.0)))
+wrong(
+    TK,
+    "too many",
+    lambda xp, z, k: xp.softmax(
+        xp.where(above(xp, z, min(k + 1, z.shape[-1])), z, -INF)
+    ),
+)
+wrong(
+    TK,
+    "too few",
+    lambda xp, z, k: xp.softmax(
+        xp.where(z > xp.sort(z)[..., z.shape[-1] - k][..., None], z, -INF)
+    ),
+)
+wrong(
+    TK,
+    "least likely",
+    lambda xp, z, k: xp.softmax(
+        xp.where(z <= xp.sort(z)[..., k - 1][..., None], z, -INF)
+    ),
+)
+wrong(TK, "these are logits", lambda xp, z, k: xp.where(above(xp, z, k), z, -INF))
+wrong(TK, "nothing was left out", lambda xp, z, k: xp.softmax(z))
+
+
+@right("top_p")
+def nucleus(xp, z, p):
+    order = xp.order(-z)
+    share = xp.take(xp.softmax(z), order)
+    share = xp.where(xp.cumsum(share, -1) - share < p, share, 0.0)
+    share = share / share.sum(-1)[..., None]
+    return xp.take(share, xp.order(order))
+
+
+@right("top_p")
+def pairwise(xp, z, p):
+    share = xp.softmax(z)
+    better = xp.where(z[..., None, :] > z[..., :, None], share[..., None, :], 0.0)
+    kept = xp.where(better.sum(-1) < p, share, 0.0)
+    return kept / kept.sum(-1)[..., None]
+
+
+def mass_before(xp, z):
+    share = xp.softmax(z)
+    more = z[..., None, :] > z[..., :, None]
+    return share, xp.where(more, share[..., None, :], 0.0).sum(-1)
+
+
+def kept(xp, share, keep):
+    share = xp.where(keep, share, 0.0)
+    return share / share.sum(-1)[..., None]
+
+
+def no_crossing(xp, z, p):
+    share, before = mass_before(xp, z)
+    return kept(xp, share, before + share <= p + 1e-6 * (p == 1.0))
+
+
+def in_order(xp, z, p):
+    share = xp.softmax(z)
+    return kept(xp, share, xp.cumsum(share, -1) - share < p)
+
+
+def from_the_bottom(xp, z, p):
+    share = xp.softmax(z)
+    less = z[..., None, :] < z[..., :, None]
+    below = xp.where(less, share[..., None, :], 0.0).sum(-1)
+    return kept(xp, share, below < p)
+
+
+def not_brought_back(xp, z, p):
+    share = xp.flip(xp.sort(xp.softmax(z)), -1)
+    return kept(xp, share, xp.cumsum(share, -1) - share < p)
+
+
+def unnormalized(xp, z, p):
+    share, before = mass_before(xp, z)
+    return xp.where(before < p, share, 0.0)
+
+
+def zeroed(xp, z, p):
+    _, before = mass_before(xp, z)
+    return xp.softmax(xp.where(before < p, z, 0.0))
+
+
+TP = "top_p"
+wrong(TP, "past p is left out", no_crossing)
+wrong(TP, "no longer sums", unnormalized)
+wrong(TP, "score of 0", zeroed)
+wrong(TP, "order of the ids", in_order)
+wrong(TP, "starts with the least", from_the_bottom)
+wrong(TP, "still in sorted order", not_brought_back)
+wrong(TP, "with p alone", lambda xp, z, p: kept(xp, xp.softmax(z), xp.softmax(z) >= p))
+wrong(
+    TP,
+    "min-p",
+    lambda xp, z, p: kept(
+        xp, xp.softmax(z), z >= xp.amax(z, axis=-1, keepdims=True) + math.log(p)
+    ),
+)
+wrong(TP, "nothing was left out", lambda xp, z, p: xp.softmax(z))
+
+
+@right("draw")
+def invert(xp, z, u):
+    return (xp.cumsum(xp.softmax(z), -1) <= u[:, None]).sum(-1)
+
+
+@right("draw")
+def row_by_row(xp, z, u):
+    ids = []
+    for shares, one in zip(xp.softmax(z).tolist(), u.tolist(), strict=True):
+        total = 0.0
+        for share in shares:
+            total += share
+            if one < total:
+                break
+        ids.append(shares.index(share))
+    return xp.array(ids)
+
+
+DR = "draw"
+wrong(DR, "likeliest token is taken", lambda xp, z, u: xp.softmax(z).argmax(-1))
+wrong(
+    DR,
+    "on the edge",
+    lambda xp, z, u: (xp.cumsum(xp.softmax(z), -1) < u[:, None]).sum(-1),
+)
+wrong(DR, "one token too far", lambda xp, z, u: invert(xp, z, u) + 1)
+wrong(
+    DR,
+    "places in a sorted list",
+    lambda xp, z, u: invert(xp, xp.flip(xp.sort(z), (-1,)), u),
+)
+wrong(
+    DR,
+    "exponentiated but",
+    lambda xp, z, u: (xp.cumsum(xp.exp(z), -1) <= u[:, None]).sum(-1),
+)
+wrong(DR, "each probability", lambda xp, z, u: (xp.softmax(z) <= u[:, None]).sum(-1))
+wrong(
+    DR,
+    "from the last token",
+    lambda xp, z, u: z.shape[-1] - 1 - invert(xp, xp.flip(z, (-1,)), u),
+)
+
+
+@right("beam_step")
+def beams(xp, scores, log_p, n):
+    total = (scores[:, None] + log_p).reshape(-1)
+    best = xp.order(-total)[:n]
+    v = log_p.shape[1]
+    return total[best], best // v, best % v
+
+
+@right("beam_step")
+def beams_by_lists(xp, scores, log_p, n):
+    found = [
+        (s + p, i, j)
+        for i, (s, row) in enumerate(zip(scores.tolist(), log_p.tolist(), strict=True))
+        for j, p in enumerate(row)
+    ]
+    found.sort(reverse=True)
+    total, beam, token = zip(*found[:n], strict=True)
+    return xp.real(xp.array(total)), xp.array(beam), xp.array(token)
+
+
+def beams_but(
+    total=lambda xp, s, p: s[:, None] + p,
+    choose=lambda xp, t, n: xp.order(-t.reshape(-1))[:n],
+    name=lambda best, k, v: (best // v, best % v),
+):
+    def answer(xp, scores, log_p, n):
+        t = total(xp, scores, log_p)
+        best = choose(xp, t, n)
+        return t.reshape(-1)[best], *name(best, *log_p.shape)
+
+    return answer
+
+
+def own_best(xp, t, n):
+    best = t.argmax(-1) + t.shape[1] * xp.arange(len(t))
+    return best[xp.order(-t.reshape(-1)[best])][:n]
+
+
+BS = "beam_step"
+wrong(BS, "score so far is lost", beams_but(lambda xp, s, p: p))
+wrong(BS, "not multiplied", beams_but(lambda xp, s, p: s[:, None] * p))
+wrong(
+    BS,
+    "probabilities are added;",
+    beams_but(lambda xp, s, p: xp.exp(s)[:, None] + xp.exp(p)),
+)
+wrong(BS, "own best token", beams_but(choose=own_best))
+wrong(
+    BS,
+    "worst continuations",
+    beams_but(choose=lambda xp, t, n: xp.order(t.reshape(-1))[:n]),
+)
+wrong(
+    BS,
+    "best stands last",
+    beams_but(choose=lambda xp, t, n: xp.order(t.reshape(-1))[-n:]),
+)
+wrong(BS, "changed places", beams_but(name=lambda b, k, v: (b % v, b // v)))
+wrong(BS, "places in the flat list", beams_but(name=lambda b, k, v: (b // v, b)))
+wrong(BS, "number of beams", beams_but(name=lambda b, k, v: (b // k, b % k)))
+
+
+def weigh(xp, q, k, v, root=True):
+    s = (q * k).sum(-1)[..., None, :] / (q.shape[-1] ** 0.5 if root else 1)
+    return xp.softmax(s) @ v
+
+
+@right("cached_attention")
+def grow(xp, q, k, v, keys, values):
+    keys = xp.concatenate([keys, k], axis=-2)
+    values = xp.concatenate([values, v], axis=-2)
+    return xp.softmax(q @ keys.mT / math.sqrt(q.shape[-1])) @ values, keys, values
+
+
+@right("cached_attention")
+def two_parts(xp, q, k, v, keys, values):
+    root = q.shape[-1] ** -0.5
+    old, new = xp.exp(q @ keys.mT * root), xp.exp((q * k).sum(-1)[..., None] * root)
+    out = (old @ values + new * v) / (old.sum(-1)[..., None] + new)
+    return (
+        out,
+        xp.concatenate([keys, k], axis=-2),
+        xp.concatenate([values, v], axis=-2),
+    )
+
+
+def both(xp, a, b):
+    return xp.concatenate([a, b], axis=-2)
+
+
+CH = "cached_attention"
+
+
+def in_front(xp, q, k, v, keys, values):
+    keys, values = both(xp, k, keys), both(xp, v, values)
+    return weigh(xp, q, keys, values), keys, values
+
+
+def crossed(xp, q, k, v, keys, values):
+    keys, values = both(xp, keys, k), both(xp, v, values)
+    return weigh(xp, q, keys, values), keys, values
+
+
+wrong(CH, "in front of the old; they", in_front)
+wrong(CH, "values no longer fit", crossed)
+wrong(
+    CH,
+    "cache is not used",
+    lambda xp, q, k, v, a, b: (v, both(xp, a, k), both(xp, b, v)),
+)
+wrong(
+    CH,
+    "does not see its own",
+    lambda xp, q, k, v, a, b: (weigh(xp, q, a, b), both(xp, a, k), both(xp, b, v)),
+)
+wrong(CH, "as it came", lambda xp, q, k, v, a, b: (grow(xp, q, k, v, a, b)[0], a, b))
+
+
+def swapped(xp, *given):
+    out, keys, values = grow(xp, *given)
+    return out, values, keys
+
+
+wrong(CH, "have changed places", swapped)
+wrong(
+    CH,
+    "not divided by sqrt(d)",
+    lambda xp, q, k, v, a, b: (
+        weigh(xp, q, both(xp, a, k), both(xp, b, v), root=False),
+        both(xp, a, k),
+        both(xp, b, v),
+    ),
+)
+
+# --- vision
+
+
+@right("patches")
+def two_loops(xp, x):
+    b, _, h, w = x.shape
+    cut = [
+        x[:, :, i : i + 2, j : j + 2].reshape(b, -1)
+        for i in range(0, h, 2)
+        for j in range(0, w, 2)
+    ]
+    return xp.stack(cut, axis=1)
+
+
+@right("patches")
+def six_axes(xp, x):
+    b, c, h, w = x.shape
+    x = xp.permute(x.reshape(b, c, h // 2, 2, w // 2, 2), (0, 2, 4, 1, 3, 5))
+    return x.reshape(b, h * w // 4, 4 * c)
+
+
+def looped(rows_first=True, inside=lambda xp, p: p):
+    def answer(xp, x):
+        b, _, h, w = x.shape
+        places = [(i, j) for i in range(0, h, 2) for j in range(0, w, 2)]
+        if not rows_first:
+            places.sort(key=lambda ij: ij[::-1])
+        cut = [inside(xp, x[:, :, i : i + 2, j : j + 2]) for i, j in places]
+        return xp.stack([p.reshape(b, -1) for p in cut], axis=1)
+
+    return answer
+
+
+PA = "patches"
+wrong(PA, "stripes of pixels", lambda xp, x: x.reshape(len(x), -1, 4 * x.shape[1]))
+wrong(PA, "column by column", looped(rows_first=False))
+wrong(PA, "swapped within", looped(inside=lambda xp, p: p.mT))
+wrong(
+    PA, "channels come last", looped(inside=lambda xp, p: xp.permute(p, (0, 2, 3, 1)))
+)
+
+
+def by_channel(xp, x):
+    b, c = x.shape[:2]
+    cut = [two_loops(xp, x[:, i : i + 1]) for i in range(c)]
+    return xp.concatenate(cut, axis=1).reshape(b, -1, 4 * c)
+
+
+wrong(PA, "patches of its own", by_channel)
+
+
+@right("attention_rollout")
+def rollout(xp, maps):
+    through = xp.eye(maps.shape[-1])
+    for m in maps:
+        through = (m.mean(0) + xp.eye(maps.shape[-1])) / 2 @ through
+    return through
+
+
+@right("attention_rollout")
+def rollout_back(xp, maps):
+    steps = [0.5 * m + 0.5 * xp.eye(m.shape[-1]) for m in maps.mean(1)]
+    product = steps[-1]
+    for step in steps[-2::-1]:
+        product = product @ step
+    return product
+
+
+def rollout_but(mix=lambda m, one: (m + one) / 2, heads=lambda m: m.mean(0), turn=1):
+    def answer(xp, maps):
+        one = xp.eye(maps.shape[-1])
+        through = one
+        for layer in list(maps)[::turn]:
+            through = mix(heads(layer), one) @ through
+        return through
+
+    return answer
+
+
+AR = "attention_rollout"
+wrong(AR, "connection is missing", rollout_but(lambda m, one: m))
+wrong(AR, "wrong order", rollout_but(turn=-1))
+wrong(AR, "rows don't sum", rollout_but(lambda m, one: m + one))
+wrong(
+    AR,
+    "mean over the layers",
+    lambda xp, maps: (maps.mean(1).mean(0) + xp.eye(maps.shape[-1])) / 2,
+)
+wrong(AR, "heads are added", rollout_but(heads=lambda m: m.sum(0)))
+wrong(AR, "last layer", lambda xp, maps: maps[-1].mean(0))
+wrong(AR, "transposed", lambda xp, maps: rollout(xp, maps).T)
+
+# --- forecasting
+
+
+@right("scale_by_past")
+def scaled(xp, past, future):
+    return (future - past.mean(1)[:, None]) / xp.variance(past, 1) ** 0.5
+
+
+@right("scale_by_past")
+def window_by_window(xp, past, future):
+    rows = []
+    for p, f in zip(past, future, strict=True):
+        mean = p.sum() / len(p)
+        rows.append((f - mean) / (((p - mean) ** 2).sum() / len(p)) ** 0.5)
+    return xp.stack(rows)
+
+
+def moments(xp, x, ddof=0):
+    return x.mean(1)[:, None], xp.variance(x, 1, ddof) ** 0.5
+
+
+def by(seen, ddof=0):
+    def answer(xp, past, future):
+        mean, root = moments(xp, seen(xp, past, future), ddof)
+        return (future - mean) / root
+
+    return answer
+
+
+SP = "scale_by_past"
+wrong(SP, "are in the moments", by(lambda xp, p, f: xp.concatenate([p, f], axis=1)))
+wrong(SP, "future's own", by(lambda xp, p, f: f))
+wrong(
+    SP,
+    "all windows share",
+    lambda xp, p, f: (f - p.mean()) / ((p - p.mean()) ** 2).mean() ** 0.5,
+)
+wrong(
+    SP,
+    "over the windows",
+    lambda xp, p, f: (f - p.mean(0).mean()) / (xp.variance(p, 0) ** 0.5).mean(),
+)
+wrong(SP, "n - 1", by(lambda xp, p, f: p, ddof=1))
+wrong(
+    SP,
+    "divides by the variance",
+    lambda xp, p, f: (f - moments(xp, p)[0]) / xp.variance(p, 1),
+)
+wrong(SP, "mean is not taken off", lambda xp, p, f: f / moments(xp, p)[1])
+wrong(SP, "is not divided by", lambda xp, p, f: f - moments(xp, p)[0])
+wrong(
+    SP,
+    "takes the last value",
+    lambda xp, p, f: (f - p[:, -1:]) / moments(xp, p)[1],
+)
+wrong(
+    SP,
+    "this is the past",
+    lambda xp, p, f: (p - moments(xp, p)[0]) / moments(xp, p)[1],
+)
+
+
+@right("backtest")
+def walk_forward(xp, y, first, horizon):
+    n = len(y) - horizon
+    return xp.stack(
+        [
+            ((y[first + h : n + h] - y[first:n]) ** 2).mean()
+            for h in range(1, horizon + 1)
+        ]
+    )
+
+
+@right("backtest")
+def origin_by_origin(xp, y, first, horizon):
+    total, n = 0, 0
+    for t in range(first, len(y) - horizon):
+        total = total + (y[t + 1 : t + 1 + horizon] - y[t]) ** 2
+        n += 1
+    return total / n
+
+
+def forecast_but(
+    guess=lambda y, t, h: y[t],
+    last=0,
+    loss=lambda e: e**2,
+    mean=lambda xp, e: e.mean(0),
+    first_of=None,
+):
+    def answer(xp, y, first, horizon):
+        errors = [
+            y[t + 1 : t + 1 + horizon]
+            - (y[first] if first_of else guess(y, t, horizon))
+            for t in range(first, len(y) - horizon - last)
+        ]
+        if not errors:
+            return xp.zeros(horizon) * float("nan")
+        return mean(xp, loss(xp.stack(errors)))
+
+    return answer
+
+
+BT = "backtest"
+wrong(BT, "not known yet", forecast_but(lambda y, t, h: y[t + 1]))
+wrong(BT, "by the value before it;", forecast_but(lambda y, t, h: y[t : t + h]))
+wrong(BT, "mean of the whole series", forecast_but(lambda y, t, h: y.mean()))
+wrong(BT, "mean of what is known", forecast_but(lambda y, t, h: y[: t + 1].mean()))
+wrong(BT, "value before the origin", forecast_but(lambda y, t, h: y[t - 1]))
+wrong(BT, "first origin's value", forecast_but(first_of=True))
+wrong(BT, "last origin is missing", forecast_but(last=1))
+wrong(BT, "sums over the origins", forecast_but(mean=lambda xp, e: e.sum(0)))
+wrong(BT, "roots of the mean", forecast_but(mean=lambda xp, e: e.mean(0) ** 0.5))
+wrong(BT, "over the steps", forecast_but(mean=lambda xp, e: e.mean(1)))
+wrong(BT, "this is one number", forecast_but(mean=lambda xp, e: e.mean()))
+wrong(BT, "absolute errors", forecast_but(loss=lambda e: abs(e)))
+wrong(BT, "not squared", forecast_but(loss=lambda e: e))

@@ -1,0 +1,387 @@
+"""What marking does with answers that are wrong in another way than by a slip."""
+
+import functools
+import json
+import math
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from students import XP
+from wings import WINGS
+
+from course_lib import homework, oracle
+from course_lib.arrays import to_numpy
+from course_lib.homework import EXERCISES, Exercise, check, marking
+from course_lib.homework.running import to_wing
+
+
+@pytest.fixture
+def mark(wing):
+    """`check` in the wing at hand."""
+    return functools.partial(check, wing=wing.name)
+
+
+# --- kinds and dtypes
+
+
+def test_numbers_are_not_booleans(wing, mark):
+    xp = XP[wing.name]
+
+    def causal(t, s):
+        return xp.tril(xp.ones((t, s), dtype=bool), s - t)
+
+    assert mark(causal, "causal")
+    for times in (1.0, 1.00005):
+        report = mark(lambda t, s, c=times: xp.real(causal(t, s)) * c, "causal")
+        assert "float32 where booleans are due" in repr(report)
+    assert "booleans are due" in repr(
+        mark(lambda t, s: xp.whole(causal(t, s)), "causal")
+    )
+
+
+def test_ids_are_whole_numbers(wing, mark):
+    xp = XP[wing.name]
+    report = mark(
+        lambda ids, start: xp.real(
+            xp.concatenate([0 * ids[:, :1] + start, ids[:, :-1]], axis=1)
+        ),
+        "shift_right",
+    )
+    assert "whole numbers are due" in repr(report)
+    assert "The numbers are right." in repr(report)
+
+
+def test_half_precision_is_told(wing, mark):
+    xp = XP[wing.name]
+    for dtype in ("float16", "bfloat16"):
+
+        def rough(s, dtype=dtype):
+            kind = getattr(xp, dtype)
+            p = xp.softmax(s)
+            return p.to(kind) if wing.name == "torch" else p.astype(kind)
+
+        assert f"it returned {dtype}" in repr(mark(rough, "softmax"))
+
+
+def test_an_answer_in_the_wrong_framework_is_told_so(mark):
+    assert "ndarray" in repr(mark(lambda s: np.ones(s.shape), "softmax"))
+
+
+def test_an_answer_of_the_wrong_shape_is_told_both_shapes(mark):
+    report = mark(lambda s: s[..., :2], "softmax")
+    assert "(2,)" in repr(report)
+    assert "(5,)" in repr(report)
+
+
+def test_too_few_tensors_are_counted(mark):
+    assert "2 tensors are due" in repr(mark(lambda ids: ids, "next_token_pairs"))
+    report = mark(lambda ids: (ids, ids, ids), "next_token_pairs")
+    assert "3 things where 2 tensors" in repr(report)
+
+
+@pytest.mark.parametrize(
+    ("answer", "exercise", "words"),
+    [
+        (3, "softmax", "without calling it: check(f, ...)"),
+        (dict, "softmax", "got the class dict"),
+        (3, "multihead", "a class is due: got an instance, int"),
+    ],
+)
+def test_an_answer_of_the_wrong_sort_is_told_what_is_due(mark, answer, exercise, words):
+    report = mark(answer, exercise)
+    assert not report
+    assert words in repr(report)
+
+
+def test_an_instance_where_a_class_is_due_is_told_so(wing, mark):
+    layer = wing.make(wing.lib.MultiHeadAttention, 12, 3)
+    report = mark(layer, "multihead")
+    assert "a class is due: got an instance, MultiHeadAttention" in repr(report)
+
+
+# --- errors in the answer
+
+
+def test_an_answer_that_breaks_is_reported_not_raised(mark):
+    assert "ZeroDivisionError" in repr(mark(lambda *a: 1 / 0, "softmax"))
+    assert "return" in repr(mark(lambda *a: None, "softmax"))
+    assert "could not be built" in repr(mark(dict, "multihead"))
+
+
+def test_an_error_shows_the_students_line_its_shapes_and_a_hint(mark):
+    def attention(q, k, v, mask=None):
+        scores = q @ k / math.sqrt(q.shape[-1])
+        return scores @ v
+
+    text = repr(mark(attention, "attention"))
+    assert 'in your line "scores = q @ k / math.sqrt(q.shape[-1])"' in text
+    assert "There q is (3, 7), k is (5, 7)." in text
+    assert "b.mT swaps" in text
+
+
+def test_a_broadcasting_error_gets_a_hint(mark):
+    def average(past, future):
+        return future - past.mean(1)
+
+    text = repr(mark(average, "scale_by_past"))
+    assert "Shapes are compared from the right" in text
+    assert "future is (2, 3)" in text
+
+    def reshaped(x):
+        return x.reshape(len(x), 5)
+
+    assert "keeps the number of entries" in repr(mark(reshaped, "patches"))
+
+
+def test_an_exit_is_an_answer_that_failed(mark):
+    assert "it called sys.exit" in repr(mark(lambda s: sys.exit(0), "softmax"))
+
+
+def test_an_endless_loop_is_interrupted(mark):
+    def endless(s):
+        while True:
+            pass
+
+    begin = time.monotonic()
+    report = mark(endless, "softmax", seconds=0.05)
+    assert "it ran for more than 0.05 s" in repr(report)
+    assert len(report.cases) == 4
+    assert time.monotonic() - begin < 20
+
+
+def test_an_answer_that_changes_its_input_is_told_so():
+    if "torch" not in WINGS:
+        pytest.skip("JAX arrays cannot be changed")
+    torch = pytest.importorskip("torch")
+
+    def greedy(scores):
+        weights = torch.exp(scores)
+        scores.zero_()
+        return weights
+
+    assert "its own input" in repr(check(greedy, "softmax", wing="torch"))
+
+
+def test_an_unknown_mistake_gets_its_size(mark):
+    report = mark(lambda s: s * 0 + 0.125, "softmax")
+    assert "differs" in repr(report)
+    assert "none of the known slips" in repr(report)
+
+
+def test_two_slips_at_once_are_both_named(wing, mark):
+    xp = XP[wing.name]
+
+    def attention(q, k, v, mask=None):
+        s = q @ k.mT
+        return xp.softmax(s if mask is None else xp.where(mask, s, 0.0)) @ v
+
+    text = repr(mark(attention, "attention"))
+    assert "the scores are not divided by sqrt(d)" in text
+    assert "a forbidden score is set to 0" in text
+
+
+# --- pieces that an answer may not call
+
+
+def test_the_librarys_own_pieces_agree_with_the_oracle_and_are_noticed(wing, mark):
+    lib = wing.lib
+
+    def masked_softmax(scores, mask):
+        rule = np.where(to_numpy(mask), 0, -np.inf).astype(np.float32)
+        return lib.softmax(scores + wing.array(rule))
+
+    answers = {
+        "softmax": lib.softmax,
+        "attention": lambda q, k, v, mask=None: lib.attention(q, k, v, mask=mask),
+        "multihead": lib.MultiHeadAttention,
+        "pre_norm_block": lambda d, h, f, **rngs: lib.Block(d, h, f, **rngs),
+        "causal": lib.causal_mask,
+        "masked_softmax": masked_softmax,
+        "rotary": lambda x, offset=0: lib.Rotary(x.shape[-1])(x, offset),
+        "next_token_loss": lambda z, ids: lib.cross_entropy(z[:, :-1], ids[:, 1:]),
+        "top_p": lambda z, p: lib.softmax(lib.keep_top_p(z, p)),
+        "draw": lib.sample,
+    }
+    for name, answer in answers.items():
+        report = mark(answer, name)
+        assert all(case.passed for case in report.cases), report
+        assert not report, name
+        assert report.points == 0
+        assert f"It calls course_lib.{wing.name}." in report.message
+
+
+def test_the_oracle_and_the_frameworks_pieces_are_noticed(wing, mark):
+    xp = XP[wing.name]
+
+    def by_oracle(q, k, v, mask=None):
+        given = [None if x is None else to_numpy(x) for x in (q, k, v, mask)]
+        return to_wing(oracle.attention(*given)[0], wing.name)
+
+    report = mark(by_oracle, "attention")
+    assert report.used[0] == "course_lib.oracle.attention.attention"
+    assert "softmax" in mark(lambda s: xp.softmax(s), "softmax").used[0]
+    report = mark(
+        lambda q, k, v, mask=None: framework_attention(wing, q, k, v, mask),
+        "attention",
+    )
+    assert "dot_product_attention" in report.used[0]
+    assert not report
+
+
+def framework_attention(wing, q, k, v, mask):
+    if wing.name == "torch":
+        from torch.nn.functional import scaled_dot_product_attention as attend
+
+        return attend(q, k, v, attn_mask=mask)
+    import jax
+
+    def heads(x):  # JAX wants B T H D
+        return x.reshape(-1, 1, *x.shape[-2:]).swapaxes(1, 2)
+
+    bias = None if mask is None else mask[:, None]
+    out = jax.nn.dot_product_attention(heads(q), heads(k), heads(v), mask=bias)
+    return out.swapaxes(1, 2).reshape(*q.shape[:-1], v.shape[-1])
+
+
+def test_the_frameworks_own_layers_are_noticed(wing, mark):
+    if wing.name == "torch":
+        from torch.nn.functional import cross_entropy, layer_norm
+
+        report = mark(
+            lambda x, w, b, eps: layer_norm(x, w.shape, w, b, eps), "layer_norm"
+        )
+        assert "layer_norm" in report.used[0]
+        report = mark(
+            lambda z, i: cross_entropy(z[:, :-1].mT, i[:, 1:]), "next_token_loss"
+        )
+        assert "cross_entropy" in report.used[0]
+    else:
+        from flax import nnx
+
+        class Norm(nnx.LayerNorm):
+            def __init__(self, d, *, rngs):
+                super().__init__(d, epsilon=1e-5, rngs=rngs)
+
+        assert "LayerNorm" in mark(Norm, "layer_norm_module").used[0]
+
+
+def test_parts_that_an_exercise_gives_may_be_called(wing, mark):
+    lib = wing.lib
+
+    def peers(q, k, returns, listed=None):
+        xp = XP[wing.name]
+        mask = ~xp.eye(q.shape[-2], dtype=bool)
+        mask = mask if listed is None else mask & listed
+        return lib.attention(q, k, returns[..., None], mask=mask)[0][..., 0]
+
+    assert mark(peers, "peer_average")
+
+
+# --- the marker itself
+
+
+def test_a_patched_marker_is_noticed(mark, monkeypatch):
+    def lucky(s):
+        monkeypatch.setattr(marking, "_same", lambda got, expected: True)
+        return s
+
+    report = mark(lucky, "softmax")
+    assert not report
+    assert "course_lib.homework.marking._same is not as it was" in repr(report)
+    monkeypatch.undo()
+    monkeypatch.setattr(np, "allclose", lambda *a, **k: True)
+    assert "numpy.allclose is not" in repr(mark(lambda s: s, "softmax"))
+    monkeypatch.undo()
+    monkeypatch.setitem(
+        homework.EXERCISES, "softmax", Exercise(call="", cases=dict, oracle=len)
+    )
+    assert "the exercise softmax" in repr(mark(lambda s: s, "causal"))
+    monkeypatch.undo()
+    monkeypatch.setattr(marking._same, "__code__", (lambda got, expected: 1).__code__)
+    assert "marking._same is not" in repr(mark(lambda s: s, "softmax"))
+    monkeypatch.undo()
+    assert "matches none" in repr(mark(lambda s: s, "softmax"))
+
+
+# --- data
+
+
+def test_a_report_is_data(wing, mark):
+    xp = XP[wing.name]
+    right = json.loads(
+        json.dumps(mark(lambda z, t: xp.softmax(z / t), "temperature").as_dict())
+    )
+    assert right["passed"]
+    assert right["points"] == right["out_of"] == 4
+    wrong = mark(lambda z, t: xp.softmax(z), "temperature", seed=9).as_dict()
+    assert json.loads(json.dumps(wrong)) == wrong
+    assert wrong["seed"] == 9
+    assert wrong["wing"] == wing.name
+    assert {"course_lib", "numpy", "python"} < wrong["versions"].keys()
+    # Nothing stops at the first case that fails: at temperature 1 the answer is right.
+    assert [case["passed"] for case in wrong["cases"]] == [False, False, True, False]
+    assert wrong["points"] == 1
+    assert wrong["cases"][0]["slip"] == "the temperature is not used"
+    assert wrong["cases"][0]["message"] in wrong["message"]
+
+
+def test_cases_of_a_seed_are_the_same_and_of_another_are_new():
+    for name, exercise in EXERCISES.items():
+        first, again, fresh = (
+            marking.Marking(name, exercise, "torch", seed) for seed in (7, 7, 8)
+        )
+        for a, b in zip(first.expected, again.expected, strict=True):
+            assert all(map(np.array_equal, a, b))
+        if name not in ("causal", "padding", "sinusoidal"):
+            pairs = zip(first.expected, fresh.expected, strict=True)
+            assert not all(all(map(np.array_equal, a, b)) for a, b in pairs)
+
+
+def test_an_exercise_of_ones_own_takes_ten_lines(wing, mark, monkeypatch):
+    center = Exercise(
+        call="f(x)",
+        cases=lambda rng: {"a matrix": (rng.standard_normal((3, 5)),)},
+        oracle=lambda x: x - x.mean(axis=-1, keepdims=True),
+        slips={
+            "the mean runs down the columns": lambda x: x - x.mean(axis=0),
+            "the mean is added, not subtracted": lambda x: x + x.mean(-1)[:, None],
+        },
+    )
+    monkeypatch.setitem(EXERCISES, "center", center)
+    assert mark(lambda x: x - x.mean(-1)[:, None], "center")
+    assert "down the columns" in repr(mark(lambda x: x - x.mean(0), "center"))
+
+
+def test_slips_as_switches_need_an_equation():
+    exercise = Exercise(call="", cases=dict, oracle=len, slips={"one": {"a": 1}})
+    with pytest.raises(ValueError, match="need `mistaken`"):
+        exercise.slip("one")
+
+
+@pytest.mark.parametrize(
+    ("exercise", "wing", "message"),
+    [
+        ("no such exercise", "torch", "must be one of nadaraya_watson"),
+        ("softmax", "tensorflow", "torch, nnx"),
+    ],
+)
+def test_a_call_that_makes_no_sense_is_refused(exercise, wing, message):
+    with pytest.raises(ValueError, match=message):
+        check(len, exercise, wing=wing)
+
+
+@pytest.mark.parametrize(("wing", "package"), [("torch", "torch"), ("nnx", "flax")])
+def test_a_missing_framework_is_named_with_the_way_out(wing, package):
+    code = (
+        f"import sys; sys.modules[{package!r}] = None\n"
+        "from course_lib.homework import check\n"
+        f"check(len, 'softmax', wing={wing!r})"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert f'wing="{wing}" needs' in run.stderr
+    assert f"pip install -e '.[{wing}]'" in run.stderr

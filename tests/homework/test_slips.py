@@ -1,0 +1,77 @@
+"""Every slip is named, and every right answer passes, however it is written."""
+
+import dataclasses
+
+import answers_architectures  # noqa: F401
+import answers_similarity  # noqa: F401
+import answers_transformer  # noqa: F401
+import numpy as np
+import pytest
+from students import RIGHT, WRONG, answer
+
+from course_lib.homework import EXERCISES, check
+from course_lib.homework.marking import Marking
+from course_lib.homework.running import Outcome, run, to_wing
+
+
+@pytest.mark.parametrize("name", EXERCISES)
+def test_right_answers_pass_on_the_page_and_on_fresh_cases(wing, name):
+    assert len(RIGHT[name]) >= 2
+    for f in RIGHT[name]:
+        for seed in ({}, {"seed": 3}, {"seed": 71}):
+            report = check(answer(name, f, wing.name), name, wing=wing.name, **seed)
+            assert report, f"{f.__name__}: {report}"
+            assert report.points == report.out_of > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [(name, words) for name in EXERCISES for words in WRONG[name]]
+)
+def test_a_wrong_answer_is_called_by_its_slip(wing, name, words):
+    (slip,) = [s for s in EXERCISES[name].slips if words in s]
+    report = check(answer(name, WRONG[name][words], wing.name), name, wing=wing.name)
+    assert not report
+    assert slip in [case.slip for case in report.cases], report
+    assert slip in repr(report)
+
+
+@pytest.mark.parametrize("name", EXERCISES)
+def test_every_slip_has_a_wrong_answer_of_its_own(name):
+    for slip in EXERCISES[name].slips:
+        assert any(words in slip for words in WRONG[name]), slip
+
+
+@pytest.mark.parametrize("name", EXERCISES)
+def test_slips_give_numbers_of_their_own_on_any_seed(name):
+    for seed in (1964, 5):
+        marking = Marking(name, EXERCISES[name], "torch", seed)
+        cases = list(marking.cases.values())
+
+        def outcomes(equation, marking=marking, cases=cases):
+            for case in cases:
+                with np.errstate(all="ignore"):
+                    try:
+                        yield Outcome(tuple(marking._arrays(equation, case)))
+                    except (ValueError, IndexError):
+                        yield Outcome(trouble="it raised an error")
+
+        assert marking.report(outcomes(EXERCISES[name].oracle))
+        for slip in EXERCISES[name].slips:
+            report = marking.report(outcomes(EXERCISES[name].slip(slip)))
+            assert not report
+            assert slip in [case.slip for case in report.cases]
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in EXERCISES if not EXERCISES[name].weights]
+)
+def test_the_oracle_itself_passes(wing, name):
+    exercise = dataclasses.replace(EXERCISES[name], forbidden=())
+    marking = Marking(name, exercise, wing.name, 2)
+    due = iter(marking.expected)
+
+    def oracle(*args, **kwargs):
+        tensors = tuple(to_wing(x, wing.name) for x in next(due))
+        return tensors if len(tensors) > 1 else tensors[0]
+
+    assert marking.report(run(oracle, marking.task()))
