@@ -74,9 +74,8 @@ ROLLOUT = Exercise(
     oracle=_rollout,
     mistaken=_rollout,
     slips={
-        "the skip connection is missing: each layer passes half of a token on unchanged": {
-            "own": 0
-        },
+        "the skip connection is missing: each layer passes half of a token on "
+        "unchanged": {"own": 0},
         "the layers are multiplied in the wrong order: the first stands rightmost": {
             "order": -1
         },
