@@ -6,7 +6,7 @@ is the pronoun, *he* or *she*, *it* or *they*. In "meaning" it is the last word,
 
 A rule that does not read what decides gives both sentences of a pair the same noun, so
 it is right in exactly half of them: always the first noun, always the nearest, a coin.
-A reader of English can be right in all. The lists were written before any model was
+A careful reader is right in almost all. The lists were written before any model was
 tried on them. No noun occurs twice in a sentence.
 """
 
