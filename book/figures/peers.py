@@ -16,7 +16,7 @@ from course_lib.data.firms import true_relevance
 
 PURPLE = "#6A51A3"  # of the maps for weights
 SEARCH, PROFILE, INFORM = (plot.COLORS[c] for c in ("vermillion", "blue", "green"))
-NAMES = ("giant", "large", "middling", "small", "startup")
+NAMES = ("giant", "large", "medium", "small", "startup")
 SECTORS = ("tech", "oil", "tech", "oil", "tech")
 SIZES = np.array([3.0, 1.2, 0.2, -0.5, -0.8])
 
@@ -34,11 +34,11 @@ def _box(ax: Axes, left: float, y: float, w: float, h: float, text: str, color: 
 
 def search() -> Figure:
     """One firm's look at the others, and the line that no return may cross."""
-    figure, ax = plt.subplots(figsize=(7, 5.4))
+    figure, ax = plt.subplots(figsize=(6.2, 5.4))
     alpha = weights()
     ax.text(0.2, 7.55, "end of quarter $t$: known", color=GRAY, fontsize=12)
     ax.text(9.65, 7.55, "quarter $t+1$", color=GRAY, fontsize=12)
-    ax.plot([9.45, 9.45], [-0.4, 7.9], "--", color=GRAY, lw=1.5)
+    ax.plot([9.45, 9.45], [-0.6, 7.9], "--", color=GRAY, lw=1.5)
 
     _box(ax, 0.2, 3.6, 1.5, 0.9, "startup\ntech, $x_i$", INK)
     arrow(ax, (1.7, 3.6), (2.35, 3.6))
@@ -71,12 +71,12 @@ def search() -> Figure:
         bare = {"fc": "white", "ec": "none", "pad": 0.8}
         label(ax, *place, text, fontsize=size, color=color, bbox=bare)
     ax.text(6.35, 7.4, "profile", color=PROFILE, ha="center", fontsize=12)
-    ax.text(6.35, -0.25, "information", color=INFORM, ha="center", fontsize=12)
+    ax.text(6.35, -0.45, "information", color=INFORM, ha="center", fontsize=12)
 
     _box(ax, 9.8, 3.6, 1.25, 0.9, "return\n$y_i$", INK)
     forecast = r"forecast = own part + $\sum_{j \neq i}\ \alpha_{ij}\ x_j W_V$"
-    ax.text(0.2, -0.25, forecast, color=INK)
-    ax.set(xlim=(0, 11.25), ylim=(-0.6, 8.0))
+    ax.text(0.2, -1.1, forecast, color=INK)
+    ax.set(xlim=(0, 11.25), ylim=(-1.5, 8.0))
     ax.set_axis_off()
     return figure
 
