@@ -1,106 +1,54 @@
-"""The picture of the chapter on self-attention that is not drawn by its own cells.
+"""The drawing of the page on self-attention that no cell makes.
 
-    python book/figures/self_attention.py   # self-attention-positions.svg
+    python book/figures/self_attention.py   # self-attention-sharing.svg
 
-One head from X to Z, computed by the course's own equation, with the three places where
-a position can come in. A color is such a place.
+The weights in its right half are those of the page's example, "The cat sat".
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
-from drawing import GRAY, INK, cells, label, save_figures
+from drawing import GRAY, INK, label, save_figures
 from matplotlib.axes import Axes
-from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 
 from course_lib import oracle, plot
 
-ADDED, TURNED, BIASED = (plot.COLORS[c] for c in ("vermillion", "green", "blue"))
-T, D, WIDTH = 4, 6, 4
+WORDS = ("The", "cat", "sat")
+X = np.array([[1.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 1.0, 1.0]])
+W_Q = np.array([[0.0, 1.0], [1.0, 0.0], [-1.0, 3.0]])
+W_K = np.array([[2.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
 
 
-def _grid(
-    ax: Axes,
-    left: float,
-    middle: float,
-    values: np.ndarray,
-    name: str,
-    color: str = GRAY,
-    *,
-    frame: bool = False,
-):
-    """Draw a matrix with its name above, shaded by the size of its entries."""
-    rows, columns = values.shape
-    top = middle + rows / 2
-    share = np.abs(values) / np.abs(values).max()
-    shades = LinearSegmentedColormap.from_list("", ["white", color])
-    cells(ax, left, top, shades(0.12 + 0.78 * share))
-    if frame:
-        ax.add_patch(
-            Rectangle((left, top - rows), columns, rows, fc="none", ec=color, lw=2)
-        )
-    ink = color if frame else INK
-    label(ax, left + columns / 2, top + 0.3, name, va="bottom", color=ink)
-
-
-def _sign(ax: Axes, x: float, y: float, text: str):
-    label(ax, x, y, text, fontsize=13)
-
-
-def _note(ax: Axes, x: float, y: float, text: str, color: str):
-    label(ax, x, y, text, va="top", color=color, fontsize=11)
-
-
-def positions() -> Figure:
-    """One head, and the three doors through which a position can come in."""
-    rng = np.random.default_rng(2017)
-    tokens = rng.standard_normal((T, D))
-    table = oracle.sinusoidal(T, D)
-    w = {name: rng.standard_normal((D, WIDTH)) / np.sqrt(D) for name in "QKV"}
-    q, k, v = ((tokens + table) @ w[name] for name in "QKV")
-    turned_q, turned_k = oracle.rotary(q), oracle.rotary(k)
-    products = turned_q @ turned_k.T / np.sqrt(WIDTH)
-    step = np.arange(T)[:, None] - np.arange(T)
-    bias = -0.5 * abs(step).astype(float)
-    weights = np.apply_along_axis(oracle.softmax, -1, products + bias)
-    figure, ax = plt.subplots(figsize=(7, 6.6))
-
-    y = 0.0
-    _grid(ax, 0, y, tokens, "tokens")
-    _sign(ax, 6.8, y, "+")
-    _grid(ax, 7.6, y, table, "positions", ADDED, frame=True)
-    _note(ax, 10.6, y - 2.4, "1  added:\nsinusoidal, learned", ADDED)
-    _sign(ax, 14.5, y, "=")
-    _grid(ax, 15.4, y, tokens + table, "$X$")
-    _sign(ax, 22.8, y, "→")
-    label(ax, 24.3, y, "$Q,\\ K,\\ V$", ha="left")
-
-    y -= 8.6
-    _grid(ax, 0, y, q, "$Q = XW_Q$")
-    _sign(ax, 5.1, y, "→")
-    _grid(ax, 6.2, y, turned_q, "$Q$, turned", TURNED, frame=True)
-    _grid(ax, 14.0, y, k, "$K = XW_K$")
-    _sign(ax, 19.1, y, "→")
-    _grid(ax, 20.2, y, turned_k, "$K$, turned", TURNED, frame=True)
-    _note(ax, 13.0, y - 2.4, "2  turned: RoPE", TURNED)
-    label(ax, 25.3, y, "($V$ stays)", ha="left", color=GRAY, fontsize=11)
-
-    y -= 8.2
-    _grid(ax, 0, y, products, "$QK^\\top/\\sqrt{d}$")
-    _sign(ax, 4.8, y, "+")
-    _grid(ax, 5.6, y, bias, "bias", BIASED, frame=True)
-    _note(ax, 7.6, y - 2.4, "3  added to the scores:\nrelative bias, ALiBi", BIASED)
-    _sign(ax, 11.6, y, "softmax\n→")
-    _grid(ax, 13.6, y, weights, "$A$")
-    _sign(ax, 18.4, y, "×")
-    _grid(ax, 19.2, y, v, "$V$")
-    _sign(ax, 24.0, y, "=")
-    _grid(ax, 24.8, y, weights @ v, "$Z$")
-    ax.set(xlim=(-0.3, 29.3), ylim=(y - 5.0, 3.4), aspect="equal")
+def _words(ax: Axes, title: str, note: str):
+    for i, word in enumerate(WORDS):
+        for y, side in ((1.12, "top"), (-0.12, "bottom")):
+            where = "bottom" if side == "top" else "top"
+            label(ax, i, y, word, va=where, style="italic")
+    ax.set(xlim=(-0.45, 2.45), ylim=(-0.75, 1.35), title=title)
+    label(ax, 1, -0.5, note, color=GRAY, fontsize=11, va="center")
     ax.set_axis_off()
+
+
+def sharing() -> Figure:
+    """The same nine pairs of words in a dense layer and in self-attention."""
+    figure, (dense, attention) = plt.subplots(1, 2, figsize=(7, 3.5))
+    names = [name for name in plot.COLORS if name not in ("black", "yellow")]
+    colors = [plot.COLORS[name] for name in names] + [INK, "#8c6d31"]
+    weights = oracle.attention(X @ W_Q, X @ W_K, X)[1]
+    for i, j in np.ndindex(3, 3):
+        ends = (i, j), (1.08, -0.08)
+        dense.plot(*ends, color=colors[3 * i + j], lw=2.4)
+        attention.plot(
+            *ends,
+            color=plot.COLORS["blue"],
+            lw=8 * weights[i, j],
+            solid_capstyle="butt",
+        )
+    _words(dense, "dense layer", "a matrix of its own\nfor each pair of places")
+    _words(attention, "self-attention", "three matrices for all pairs:\n")
+    label(attention, 1, -0.615, "$W_Q$, $W_K$, $W_V$", color=GRAY, fontsize=11)
     return figure
 
 
 if __name__ == "__main__":
-    save_figures(positions)
+    save_figures(sharing)

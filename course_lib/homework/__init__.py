@@ -31,6 +31,7 @@ from course_lib.homework import (
     peers,
     position,
     recurrent,
+    self_attention,
     seq2seq,
     tokens,
     vit,
@@ -42,9 +43,9 @@ from course_lib.homework.running import run
 from course_lib.homework.seal import Seal
 
 _TOPICS = (
-    *(kernel_regression, attention, masks, position, multihead, block, recurrent),
-    *(tokens, gpt, bert, seq2seq, generation, vit, forecasting, peers),
-    *(efficient_attention, lora),
+    *(kernel_regression, attention, self_attention, masks, position, multihead),
+    *(block, recurrent, tokens, gpt, bert, seq2seq, generation, vit, forecasting),
+    *(peers, efficient_attention, lora),
 )
 EXERCISES: dict[str, Exercise] = {
     name: exercise for topic in _TOPICS for name, exercise in topic.EXERCISES.items()

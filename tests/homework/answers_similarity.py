@@ -146,6 +146,51 @@ def one_shift(xp, s):
 
 wrong("softmax", "of the whole array", one_shift)
 
+# --- self_attention
+
+
+def one_head(xp, x, w_q, w_k, w_v, by=None):
+    scores = (x @ w_q) @ (x @ w_k).mT / (w_q.shape[-1] ** 0.5 if by is None else by)
+    return xp.softmax(scores) @ (x @ w_v)
+
+
+@right("self_attention")
+def bilinear(xp, x, w_q, w_k, w_v):
+    return xp.softmax(x @ (w_q @ w_k.mT) @ x.mT / w_k.shape[-1] ** 0.5) @ x @ w_v
+
+
+right("self_attention")(one_head)
+SA = "self_attention"
+wrong(
+    SA, "queries and keys are swapped", lambda xp, x, q, k, v: one_head(xp, x, k, q, v)
+)
+wrong(SA, "not divided by sqrt(d)", lambda xp, *a: one_head(xp, *a, by=1))
+wrong(
+    SA,
+    "of the width D of the words",
+    lambda xp, x, *w: one_head(xp, x, *w, by=x.shape[-1] ** 0.5),
+)
+wrong(
+    SA, "divided by d, not", lambda xp, x, q, *w: one_head(xp, x, q, *w, by=q.shape[-1])
+)
+wrong(
+    SA,
+    "runs over the queries",
+    lambda xp, x, q, k, v: (
+        xp.softmax(((x @ q) @ (x @ k).mT / q.shape[-1] ** 0.5).mT).mT @ (x @ v)
+    ),
+)
+wrong(
+    SA,
+    "softmax is missing",
+    lambda xp, x, q, k, v: (x @ q) @ (x @ k).mT / q.shape[-1] ** 0.5 @ (x @ v),
+)
+wrong(
+    SA,
+    "averaged as they are",
+    lambda xp, x, q, k, v: xp.softmax((x @ q) @ (x @ k).mT / q.shape[-1] ** 0.5) @ x,
+)
+
 # --- attention
 
 
