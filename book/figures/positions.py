@@ -12,7 +12,7 @@ from drawing import GRAY, INK, cells, label, save_figures
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
+from matplotlib.patches import Arc, Circle, FancyArrowPatch, Rectangle
 
 from course_lib import oracle, plot
 
@@ -67,7 +67,7 @@ def doors() -> Figure:
     figure, ax = plt.subplots(figsize=(7, 6.6))
 
     y = 0.0
-    _grid(ax, 0, y, tokens, "tokens")
+    _grid(ax, 0, y, tokens, "words")
     _sign(ax, 6.8, y, "+")
     _grid(ax, 7.6, y, table, "positions", ADDED, frame=True)
     _note(ax, 10.6, y - 2.4, "1  added:\nsinusoidal, learned", ADDED)
@@ -102,5 +102,39 @@ def doors() -> Figure:
     return figure
 
 
+def turning() -> Figure:
+    """One pair of features: a query and a key, turned by where they stand."""
+    turn, query, key = 20, 30, 10  # degrees a position, and the angles at position 0
+    figure, axes = plt.subplots(1, 3, figsize=(7.2, 3.0))
+    for ax, (i, j) in zip(axes, ((2, 0), (7, 5), (7, 0)), strict=True):
+        ax.add_patch(Circle((0, 0), 1, fc="none", ec="#DDDDDD", lw=1.2))
+        angles = query + turn * i, key + turn * j
+        for start, angle, color in (
+            (query, angles[0], "vermillion"),
+            (key, angles[1], "blue"),
+        ):
+            for degrees, strength in ((start, 0.3), (angle, 1.0)):
+                end = np.cos(np.deg2rad(degrees)), np.sin(np.deg2rad(degrees))
+                shaft = FancyArrowPatch((0, 0), end, shrinkA=0, shrinkB=0)
+                shaft.set(arrowstyle="-|>", mutation_scale=14, lw=2.4, alpha=strength)
+                shaft.set_color(plot.COLORS[color])
+                ax.add_patch(shaft)
+            place = 1.24 * np.cos(np.deg2rad(angle)), 1.24 * np.sin(np.deg2rad(angle))
+            name = "$\\tilde q$" if color == "vermillion" else "$\\tilde k$"
+            label(ax, *place, name, color=plot.COLORS[color], fontsize=14)
+        low, high = sorted(angles)
+        ax.add_patch(Arc((0, 0), 0.7, 0.7, theta1=low, theta2=high, color=INK, lw=1.4))
+        between = high - low
+        middle = np.deg2rad((low + high) / 2)
+        place = 0.6 * np.cos(middle), 0.6 * np.sin(middle)
+        label(ax, *place, f"{between}°", fontsize=10)
+        product = np.cos(np.deg2rad(between))
+        label(ax, 0, -1.55, f"product {product:.2f}".replace("-", "−"))
+        ax.set(title=f"query at {i}, key at {j}", aspect="equal")
+        ax.set(xlim=(-1.45, 1.45), ylim=(-1.75, 1.45))
+        ax.set_axis_off()
+    return figure
+
+
 if __name__ == "__main__":
-    save_figures(doors)
+    save_figures(doors, turning)
