@@ -63,11 +63,16 @@ def run(answer: Any, task: Task) -> Iterator[Outcome]:
                 lambda: lib.set_weights(function, task.weights), unwatched, task.seconds
             )
         trouble = trouble and f"it could not be built: {_start(trouble)}"
+    too_long = 0
     for case in task.cases:
         if trouble:
             yield Outcome(trouble=trouble, used=used)
-        else:
-            yield _run_case(function, task, case, used)
+            continue
+        outcome = _run_case(function, task, case, used)
+        yield outcome
+        too_long += outcome.trouble.startswith(_TOO_LONG)
+        if too_long == 2:  # the class is waiting
+            trouble = "it was not run: two cases ran for too long."
 
 
 def _start(trouble: str) -> str:
@@ -145,7 +150,7 @@ def _warm_up(call: Callable, task: Task) -> str:
     if task.wing == "torch":
         return ""
     _, trouble = _guarded(call, contextlib.nullcontext(), task.seconds)
-    return trouble if trouble.startswith("it ran for") else ""
+    return trouble if trouble.startswith(_TOO_LONG) else ""
 
 
 def _other(x: Any) -> Any:
@@ -285,7 +290,7 @@ def _guarded(
     except _WrongResultError as error:
         return None, str(error)
     except _OutOfTimeError:
-        return None, f"it ran for more than {seconds:g} s. Does every loop end?"
+        return None, f"{_TOO_LONG} {seconds:g} s. Does every loop end?"
     except SystemExit:
         return None, "it called sys.exit. Return the result instead."
     except MemoryError as error:
@@ -296,6 +301,7 @@ def _guarded(
         return None, _explain(error)
 
 
+_TOO_LONG = "it ran for more than"
 _NO_MEMORY = "can't allocate memory|RESOURCE_EXHAUSTED|[Oo]ut of memory"
 _HINTS = {
     r"must match the size|[Ii]ncompatible shapes|broadcast": (
