@@ -68,7 +68,7 @@ _UNLABELLED = {
 }
 
 # A question, and the passage that answers it.
-_QUESTIONS = """\
+_QUESTIONS: str = """\
 Why do bread prices jump after a bad harvest?
 When crops fail, grain is scarce and bakers have to pay more for flour.
 What happens to borrowers when the central bank tightens?
