@@ -74,11 +74,11 @@ PEER_AVERAGE = Exercise(
         "a firm's own weight is taken out after the softmax, so that the rest no "
         "longer sums to 1": {"own": "after"},
         "the scores are not divided by sqrt(d)": {"root": False},
-        "softmax runs over those who search; it must run over those who are looked "
-        "at, so that each row sums to 1": {"axis": -2},
-        "firms that are not listed are still looked at": {"use": "no"},
-        "the firms that are not listed do not search; they may, but no firm may look "
-        "at them": {"use": "rows"},
+        "softmax runs over the queries; it must run over the keys, so that each row "
+        "sums to 1": {"axis": -2},
+        "firms that are not listed are still attended to": {"use": "no"},
+        "firms that are not listed do not search; they may, but no firm may attend to "
+        "them": {"use": "rows"},
         "a firm without a listed peer gets 0/0; its average must be 0": {
             "empty": np.nan
         },

@@ -245,7 +245,8 @@ class Watch:
             return
         name = frame.f_code.co_qualname
         own = root == PACKAGE and PACKAGE in self.forbidden
-        if own or not set(name.split(".")).isdisjoint(self.forbidden):
+        words = {*module.split(".")[1:], *name.split(".")}
+        if own or not words.isdisjoint(self.forbidden):
             self.used[f"{module}.{name}".removesuffix(".__init__")] = None
 
 

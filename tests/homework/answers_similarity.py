@@ -772,8 +772,8 @@ def crossed_out(xp, q, k, returns, listed=None):
 
 wrong(P, "taken out after", crossed_out)
 wrong(P, "not divided by sqrt(d)", peers_but(root=0))
-wrong(P, "over those who search", peers_but(axis=-2))
-wrong(P, "still looked at", peers_but(who=lambda m, some: m))
+wrong(P, "over the queries", peers_but(axis=-2))
+wrong(P, "still attended to", peers_but(who=lambda m, some: m))
 wrong(
     P,
     "do not search",
