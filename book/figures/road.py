@@ -33,7 +33,7 @@ FIRST_PASS = {
     "generation",
 }
 ECONOMIST = {"peers", "identification", "forecasting", "forecasting-macro"}
-ENGINEER = {"kv-cache", "long-sequences", "pretrained", "scale"}
+ENGINEER = {"kv-cache", "long-sequences", "pretrained", "sentence-vectors", "scale"}
 COLORS = {
     "a first pass": INK,
     "an economist's way": plot.COLORS["blue"],
