@@ -31,13 +31,19 @@ class ConditionalLogit:
         gamma: What the peers' average is worth.
         beta: Coefficients of a unit's own features, and a constant after them, `F+1`;
             where these are collinear (a dummy for every sector), the smallest solution.
-        standard_errors: Of theta and gamma, `P+1`, for noise of equal variance.
+        covariance: Of the estimates of theta and gamma, `P+1 P+1`, for noise of equal
+            variance.
     """
 
     theta: np.ndarray
     gamma: float
     beta: np.ndarray
-    standard_errors: np.ndarray
+    covariance: np.ndarray
+
+    @property
+    def standard_errors(self) -> np.ndarray:
+        """Of theta and gamma, `P+1`."""
+        return np.sqrt(np.diag(self.covariance))
 
     def weights(self, pairs: np.ndarray) -> np.ndarray:
         """The weights w of eq. 1, `Q N N`; rows sum to 1, the diagonal is 0.
@@ -100,8 +106,9 @@ def conditional_logit(
     slopes = gamma * (slopes - mean * _average(weights, news)[..., None])
     jacobian = np.concatenate([x, slopes.reshape(q * n, -1)], axis=1)
     variance = np.mean(residuals(theta) ** 2) * np.linalg.pinv(jacobian.T @ jacobian)
-    errors = np.sqrt(np.roll(np.diag(variance)[len(beta) :], -1))  # gamma goes last
-    return ConditionalLogit(theta, float(gamma), np.array(beta), errors)
+    of_interest = variance[len(beta) :, len(beta) :]
+    covariance = np.roll(of_interest, -1, axis=(0, 1))  # gamma goes last
+    return ConditionalLogit(theta, float(gamma), np.array(beta), covariance)
 
 
 def logit_weights(pairs: np.ndarray, theta: np.ndarray) -> np.ndarray:

@@ -172,8 +172,19 @@ class Economy:
         returns. Without second order and rivals this is `ceiling()`.
         """
         total = (self.network**2).sum(-1).mean()
-        missed = min(_missed_by_one_sign(sign * self.network) for sign in (1, -1))
-        return self._share(total - missed)
+        return self._share(total - _missed(self.network, self._nearest_average))
+
+    @property
+    def one_head_oracle(self) -> np.ndarray:
+        """The forecast whose expected R² is `one_head_ceiling`, `Q N`."""
+        return self.own + _average(self._nearest_average, self.last_return)
+
+    @property
+    def _nearest_average(self) -> np.ndarray:
+        """The weights of `one_head_ceiling` times their number, `Q N N`."""
+        truth = self.network
+        nearest = (sign * _nearest_of_one_sign(sign * truth) for sign in (1, -1))
+        return min(nearest, key=lambda weights: _missed(truth, weights))
 
     def _share(self, explained: float) -> float:
         total = (self.network**2).sum(-1).mean() + self.noise**2
@@ -263,8 +274,13 @@ def _others_softmax(scores: np.ndarray) -> np.ndarray:
     return weights / weights.sum(-1, keepdims=True)
 
 
-def _missed_by_one_sign(network: np.ndarray) -> float:
-    """Squared distance, by row, to the nearest c times a distribution over the others.
+def _missed(network: np.ndarray, weights: np.ndarray) -> float:
+    """Squared distance between the rows, on average."""
+    return float(((network - weights) ** 2).sum(-1).mean())
+
+
+def _nearest_of_one_sign(network: np.ndarray) -> np.ndarray:
+    """The nearest c times a distribution over the others, `Q N N`; one c for all rows.
 
     The nearest is max(row - t, 0), with t such that it sums to c; the derivative with
     respect to c is -2 t, which is 0 on average at the best c.
@@ -279,8 +295,9 @@ def _missed_by_one_sign(network: np.ndarray) -> float:
         c = (low + high) / 2
         t = ((sums - c) / n).max(-1, keepdims=True)
         low, high = (c, high) if t.mean() > 0 else (low, c)
-    own = np.diagonal(network, axis1=1, axis2=2)
-    return float((np.minimum(rows, t) ** 2).sum(-1).mean() + (own**2).mean())
+    nearest = np.zeros_like(network)
+    nearest[:, others] = np.maximum(rows - t, 0).reshape(len(rows), -1)
+    return nearest
 
 
 def _average(weights: np.ndarray, values: np.ndarray) -> np.ndarray:
