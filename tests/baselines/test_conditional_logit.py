@@ -41,12 +41,16 @@ def test_without_noise_the_coefficients_are_the_true_ones():
 
 def test_estimates_scatter_around_the_truth_by_their_standard_errors():
     truth = np.array([*TRUE_THETA, 1.5])
-    scores = []
+    scores, distances = [], []
     for seed in range(24):
         found = fit(data.economy(seed=seed, n_quarters=61, n_firms=13))
-        estimate = np.array([*found.theta, found.gamma])
-        scores.append((estimate - truth) / found.standard_errors)
+        error = np.array([*found.theta, found.gamma]) - truth
+        scores.append(error / found.standard_errors)
+        distances.append(error @ np.linalg.solve(found.covariance, error))
     scores = np.array(scores)
+    assert 0.85 < (np.abs(scores) < 2).mean() < 1
+    # Together they are chi-squared with 5 degrees of freedom: mean 5, variance 10.
+    assert np.mean(distances) == pytest.approx(5, abs=4 * np.sqrt(10 / 24))
     assert np.abs(scores.mean(axis=0)).max() < 4 / np.sqrt(24)
     assert 0.7 < np.sqrt((scores**2).mean()) < 1.3
 

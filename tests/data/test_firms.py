@@ -163,6 +163,16 @@ def test_one_head_reaches_the_oracle_if_its_weights_are_all_there_is():
     assert e.one_head_ceiling() == pytest.approx(e.ceiling(), abs=1e-9)
     opposite = data.economy(seed=5, n_quarters=Q, n_firms=N, first_order=-1.5)
     assert opposite.one_head_ceiling() == pytest.approx(opposite.ceiling(), abs=1e-9)
+    for same in (e, opposite):
+        np.testing.assert_allclose(same.one_head_oracle, same.oracle, atol=1e-6)
+
+
+@pytest.mark.parametrize("rivalry", [1.5, 3.0])
+def test_the_best_single_average_explains_its_ceiling(rivalry):
+    e = data.economy(seed=5, n_quarters=997, n_firms=11, rivalry=rivalry)
+    explained = data.r_squared(e.next_return, e.one_head_oracle)
+    assert explained == pytest.approx(e.one_head_ceiling(), abs=0.02)
+    assert explained < data.r_squared(e.next_return, e.oracle) - 0.1
 
 
 @pytest.mark.parametrize("rivalry", [1.0, 1.5, 3.0])
