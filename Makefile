@@ -13,10 +13,10 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 SITE := _build/html
 
-# Processes for the tests: one a core, but only as many as 1.5 GB each leave room for;
+# Processes for the tests: one a core, but only as many as 2.5 GB each leave room for;
 # `make JOBS=2 test` overrules it.
 FIT := import os; memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"); \
-	print(max(1, min(os.cpu_count() or 1, int(memory / 1.5e9))))
+	print(max(1, min(os.cpu_count() or 1, int(memory / 2.5e9))))
 JOBS ?= $(shell $(PYTHON) -c '$(FIT)')
 
 # JAX on a CPU hands its memory back to the system after every step and asks for it again
