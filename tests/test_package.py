@@ -156,7 +156,7 @@ def test_the_makefile_calls_files_that_exist():
 
 
 @pytest.mark.parametrize(
-    ("cores", "gigabytes", "processes"), [(2, 64, 2), (16, 8, 5), (8, 1, 1)]
+    ("cores", "gigabytes", "processes"), [(2, 64, 2), (16, 8, 3), (8, 1, 1)]
 )
 def test_the_tests_take_as_many_processes_as_there_is_room_for(
     monkeypatch, capsys, cores, gigabytes, processes
