@@ -1,6 +1,6 @@
 """A page that `_toc.yml` does not list is left out, and leaves nothing behind.
 
-Whoever teaches from this book drops a page by taking its line from the contents, or
+An instructor drops a page by taking its line from the contents, or
 builds a part with contents of its own (`--toc part.yml`). The page's file stays, so
 that changes from elsewhere still merge. But the other pages refer to it, and a site
 that was built before has it already. So:

@@ -111,7 +111,7 @@ def matrix(
     top: float,
     colors: Any,
     name: str,
-    shape: str,
+    shape: str = "",
     *,
     lw: float = 1,
     **style: Any,
@@ -120,4 +120,10 @@ def matrix(
     cells(ax, left, top, colors, lw=lw)
     middle, bottom = left + len(colors[0]) / 2, top - len(colors)
     label(ax, middle, top + 0.3, name, va="bottom", **style)
-    label(ax, middle, bottom - 0.3, shape, va="top", color=GRAY, fontsize=11)
+    if shape:
+        label(ax, middle, bottom - 0.3, shape, va="top", color=GRAY, fontsize=11)
+
+
+def sign(ax: Axes, x: float, y: float, text: str) -> None:
+    """An operator between two matrices, such as × or =."""
+    label(ax, x, y, text, fontsize=13)

@@ -10,7 +10,7 @@ outlines.
 
 import matplotlib.pyplot as plt
 import numpy as np
-from drawing import GRAY, INK, box, matrix, save_figures, shade
+from drawing import GRAY, INK, box, matrix, save_figures, shade, sign
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -120,10 +120,6 @@ def _grid(
     matrix(ax, left, top, shades, name, shape, fontsize=14)
 
 
-def _sign(ax: Axes, x: float, y: float, text: str):
-    ax.text(x, y, text, ha="center", va="center", color=INK, fontsize=13)
-
-
 def shapes() -> Figure:
     """The layer from X to its output: project, split, attend, join, project."""
     rng = np.random.default_rng(2017)
@@ -138,8 +134,8 @@ def shapes() -> Figure:
 
     y = 0.0
     _grid(ax, 0, y, x, "$X$", "$T \\times D$", colors=plain)
-    _sign(ax, 7.8, y, "$W_Q$\n$W_K$\n$W_V$")
-    _sign(ax, 9.5, y, "→")
+    sign(ax, 7.8, y, "$W_Q$\n$W_K$\n$W_V$")
+    sign(ax, 9.5, y, "→")
     for left, name, values in ((10.5, "$Q$", q), (17.5, "$K$", k), (24.5, "$V$", v)):
         _grid(ax, left, y, values, name, "$T \\times D$", colors=across)
 
@@ -159,17 +155,17 @@ def shapes() -> Figure:
         ):
             shade = np.full(values.shape, color)
             _grid(ax, left, y, values, name, shape, colors=shade)
-        _sign(ax, 3.9, y, "×")
-        _sign(ax, 11.55, y, "softmax\n→")
-        _sign(ax, 19.3, y, "×")
-        _sign(ax, 24.75, y, "=")
+        sign(ax, 3.9, y, "×")
+        sign(ax, 11.55, y, "softmax\n→")
+        sign(ax, 19.3, y, "×")
+        sign(ax, 24.75, y, "=")
 
     y -= 9.0
     joined = np.concatenate(heads, axis=1)
     _grid(ax, 0, y, joined, "joined heads", "$T \\times D$", colors=across)
-    _sign(ax, 8.1, y, "×")
+    sign(ax, 8.1, y, "×")
     _grid(ax, 10.2, y, w["O"], "$W_O$", "$D \\times D$", colors=down)
-    _sign(ax, 18.3, y, "=")
+    sign(ax, 18.3, y, "=")
     _grid(ax, 20.3, y, joined @ w["O"], "output", "$T \\times D$", colors=plain)
     ax.set(xlim=(-0.6, 31), ylim=(y - 4.6, 4.0), aspect="equal")
     ax.set_axis_off()

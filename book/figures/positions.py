@@ -8,9 +8,8 @@ a position can come in. A color is such a place.
 
 import matplotlib.pyplot as plt
 import numpy as np
-from drawing import GRAY, INK, cells, label, save_figures
+from drawing import GRAY, INK, label, matrix, save_figures, shade, sign
 from matplotlib.axes import Axes
-from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Arc, Circle, FancyArrowPatch, Rectangle
 
@@ -34,18 +33,12 @@ def _grid(
     rows, columns = values.shape
     top = middle + rows / 2
     share = np.abs(values) / np.abs(values).max()
-    shades = LinearSegmentedColormap.from_list("", ["white", color])
-    cells(ax, left, top, shades(0.12 + 0.78 * share))
+    shades = [[shade(color, 0.12 + 0.78 * number) for number in row] for row in share]
+    matrix(ax, left, top, shades, name, color=color if frame else INK)
     if frame:
         ax.add_patch(
             Rectangle((left, top - rows), columns, rows, fc="none", ec=color, lw=2)
         )
-    ink = color if frame else INK
-    label(ax, left + columns / 2, top + 0.3, name, va="bottom", color=ink)
-
-
-def _sign(ax: Axes, x: float, y: float, text: str):
-    label(ax, x, y, text, fontsize=13)
 
 
 def _note(ax: Axes, x: float, y: float, text: str, color: str):
@@ -68,34 +61,34 @@ def doors() -> Figure:
 
     y = 0.0
     _grid(ax, 0, y, tokens, "words")
-    _sign(ax, 6.8, y, "+")
+    sign(ax, 6.8, y, "+")
     _grid(ax, 7.6, y, table, "positions", ADDED, frame=True)
     _note(ax, 10.6, y - 2.4, "1  added:\nsinusoidal, learned", ADDED)
-    _sign(ax, 14.5, y, "=")
+    sign(ax, 14.5, y, "=")
     _grid(ax, 15.4, y, tokens + table, "$X$")
-    _sign(ax, 22.8, y, "→")
+    sign(ax, 22.8, y, "→")
     label(ax, 24.3, y, "$Q,\\ K,\\ V$", ha="left")
 
     y -= 8.6
     _grid(ax, 0, y, q, "$Q = XW_Q$")
-    _sign(ax, 5.1, y, "→")
+    sign(ax, 5.1, y, "→")
     _grid(ax, 6.2, y, turned_q, "$Q$, turned", TURNED, frame=True)
     _grid(ax, 14.0, y, k, "$K = XW_K$")
-    _sign(ax, 19.1, y, "→")
+    sign(ax, 19.1, y, "→")
     _grid(ax, 20.2, y, turned_k, "$K$, turned", TURNED, frame=True)
     _note(ax, 13.0, y - 2.4, "2  turned: RoPE", TURNED)
     label(ax, 25.3, y, "($V$ stays)", ha="left", color=GRAY, fontsize=11)
 
     y -= 8.2
     _grid(ax, 0, y, products, "$QK^\\top/\\sqrt{d}$")
-    _sign(ax, 4.8, y, "+")
+    sign(ax, 4.8, y, "+")
     _grid(ax, 5.6, y, bias, "bias", BIASED, frame=True)
     _note(ax, 7.6, y - 2.4, "3  added to the scores:\nrelative bias, ALiBi", BIASED)
-    _sign(ax, 11.6, y, "softmax\n→")
+    sign(ax, 11.6, y, "softmax\n→")
     _grid(ax, 13.6, y, weights, "$A$")
-    _sign(ax, 18.4, y, "×")
+    sign(ax, 18.4, y, "×")
     _grid(ax, 19.2, y, v, "$V$")
-    _sign(ax, 24.0, y, "=")
+    sign(ax, 24.0, y, "=")
     _grid(ax, 24.8, y, weights @ v, "$Z$")
     ax.set(xlim=(-0.3, 29.3), ylim=(y - 5.0, 3.4), aspect="equal")
     ax.set_axis_off()
