@@ -48,6 +48,7 @@ from course_lib.data.segments import (
 )
 from course_lib.data.sequences import NextToken, Pairs, induction, recall, reversal
 from course_lib.data.sinusoids import Sinusoids, sinusoids
+from course_lib.data.suppliers import SupplyNetworks, average_bound, draw_suppliers
 from course_lib.data.trained import trained
 
 __all__ = [
@@ -72,11 +73,14 @@ __all__ = [
     "Shapes",
     "Sinusoids",
     "Source",
+    "SupplyNetworks",
     "Warehouses",
+    "average_bound",
     "best_guess",
     "continuations",
     "digits",
     "draw_spending",
+    "draw_suppliers",
     "draw_warehouses",
     "draw_wave",
     "drawn_shapes",
