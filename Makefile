@@ -38,7 +38,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # One step after the other, also under `make -j`: the tests are spread out already.
 .NOTPARALLEL:
-.PHONY: help book test lint types unit pairs outputs site notebooks bench coverage mutants clean
+.PHONY: help book test lint types unit pairs outputs site notebooks homework grade bench coverage mutants clean
 
 help: ## List what can be made
 	@echo "make TARGET, where TARGET is one of"
@@ -89,6 +89,21 @@ site: $(INSTALLED) ## Build the book from nothing and test the pages (part of te
 
 notebooks: $(INSTALLED) ## Execute the chapters whose code changed
 	$(BIN)/python book/_ext/notebooks.py
+
+# Of all assignments, or of one: `make homework ASSIGNMENT=attention`.
+homework: $(INSTALLED) ## Build the assignments: for students, and for instructors
+	$(BIN)/python homework/build.py $(ASSIGNMENT)
+
+# make grade ASSIGNMENT=attention SUBMISSIONS=folder; MARKS=folder to write to, JOBS at a time.
+HANDED_OUT := _build/homework/instructor
+MARKS ?= _build/marks/$(ASSIGNMENT)
+grade: $(INSTALLED) ## Mark a folder of submissions: ASSIGNMENT=attention SUBMISSIONS=folder
+	@test -f "$(HANDED_OUT)/$(ASSIGNMENT)/assignment.json" -a -d "$(SUBMISSIONS)" || { \
+		echo "make grade needs ASSIGNMENT, one that make homework has built, and SUBMISSIONS, a folder:"; \
+		echo "  make grade ASSIGNMENT=attention SUBMISSIONS=submissions"; \
+		exit 1; }
+	$(BIN)/python -m course_lib.homework "$(HANDED_OUT)/$(ASSIGNMENT)/assignment.json" \
+		"$(SUBMISSIONS)" --out "$(MARKS)" --jobs $(JOBS)
 
 # All cores: with one thread in PyTorch only, JAX would run against a bound opponent.
 bench: $(INSTALLED) ## Compare our speed with what a reader would pick instead

@@ -9,7 +9,8 @@ slip would give exactly these numbers. It is true when the answer passed, so a t
 
 `check` runs the answer here and now. `course_lib.homework.grading` runs whole
 submissions in processes of their own, on cases drawn afresh, with limits:
-`python -m course_lib.homework --help`.
+`python -m course_lib.homework --help`. A challenge is an open-ended task, whose answer
+has a score between a baseline and a known bound instead of right or wrong.
 
 Exercises stand in this package, one file a topic. `course_lib.homework.exercise` shows
 how to add one of your own in ten lines.
@@ -36,6 +37,7 @@ from course_lib.homework import (
     tokens,
     vit,
 )
+from course_lib.homework.challenge import Challenge, Trial
 from course_lib.homework.exercise import Exercise
 from course_lib.homework.marking import Marking, check_wing
 from course_lib.homework.report import CaseMark, Report
@@ -50,8 +52,30 @@ _TOPICS = (
 EXERCISES: dict[str, Exercise] = {
     name: exercise for topic in _TOPICS for name, exercise in topic.EXERCISES.items()
 }
+CHALLENGES: dict[str, Challenge] = {
+    name: challenge
+    for topic in _TOPICS
+    for name, challenge in getattr(topic, "CHALLENGES", {}).items()
+}
 PAGE_SEED = 1964  # Nadaraya, Watson
-_SEAL = Seal(EXERCISES)
+_SEAL = Seal(EXERCISES, CHALLENGES)
+
+
+def make_marker(name: str, wing: str, seed: int) -> Marking | Trial:
+    """What an answer is marked by: the cases of an exercise, the data of a challenge.
+
+    Args:
+        name: One of `EXERCISES` or `CHALLENGES`.
+        wing: "torch" or "nnx".
+        seed: Draws the cases.
+
+    Returns:
+        The task for the student's side, and the report on what came of it.
+    """
+    check_choice("exercise", name, (*EXERCISES, *CHALLENGES))
+    if name in CHALLENGES:
+        return Trial(name, CHALLENGES[name], wing, seed)
+    return Marking(name, EXERCISES[name], wing, seed)
 
 
 def check(
@@ -61,10 +85,11 @@ def check(
 
     Args:
         answer: The student's function, or class if the exercise asks for one.
-        exercise: The exercise's name, as the chapter gives it.
+        exercise: The exercise's or challenge's name, as the chapter gives it.
         wing: "torch" or "nnx": which kind of tensor the answer takes and returns.
         seed: Draws the cases. The default gives the same ones every time.
-        seconds: Python code that runs longer in one case is interrupted.
+        seconds: Python code that runs longer in one case is interrupted. A challenge
+            has its own limit.
 
     Returns:
         A report that prints as one sentence or two, and is true if the answer passed.
@@ -74,12 +99,12 @@ def check(
             does one that raises errors of its own.
         ImportError: The wing's framework is not installed.
     """
-    check_choice("exercise", exercise, tuple(EXERCISES))
+    check_choice("exercise", exercise, (*EXERCISES, *CHALLENGES))
     check_choice("wing", wing, ("torch", "nnx"))
     check_wing(wing)
-    marking = Marking(exercise, EXERCISES[exercise], wing, seed)
+    marker = make_marker(exercise, wing, seed)
     broken = _SEAL.broken()
-    outcomes = [] if broken else list(run(answer, marking.task(seconds=seconds)))
+    outcomes = [] if broken else list(run(answer, marker.task(seconds=seconds)))
     broken = broken or _SEAL.broken()
     if broken:
         return Report(
@@ -89,7 +114,15 @@ def check(
             f"{broken} is not as it was imported, so the mark would mean nothing. "
             "Restart the kernel.",
         )
-    return marking.report(outcomes)
+    return marker.report(outcomes)
 
 
-__all__ = ["EXERCISES", "CaseMark", "Exercise", "Report", "check"]
+__all__ = [
+    "CHALLENGES",
+    "EXERCISES",
+    "CaseMark",
+    "Challenge",
+    "Exercise",
+    "Report",
+    "check",
+]

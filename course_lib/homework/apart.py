@@ -16,6 +16,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -33,7 +34,7 @@ class Limits:
     """What a submission may take.
 
     Args:
-        seconds: For one case.
+        seconds: For one case of an exercise; a challenge has its own limit.
         load_seconds: For one cell, while the submission is loaded.
         start_seconds: Until the framework is imported.
         megabytes: Of memory, beyond what the framework takes.
@@ -44,9 +45,10 @@ class Limits:
     start_seconds: float = 120.0
     megabytes: int = 1000
 
-    def whole(self, cases: int) -> float:
-        """Seconds for a process that runs so many cases."""
-        return self.start_seconds + self.load_seconds + self.seconds * (cases + 1)
+    def whole(self, tasks: Iterable[Task]) -> float:
+        """Seconds for a process that runs these tasks."""
+        running = sum(task.seconds * len(task.cases) for task in tasks)
+        return self.start_seconds + self.load_seconds + self.seconds + running
 
 
 def run_apart(
@@ -87,7 +89,7 @@ def _run(
     cells: list[str], parts: dict[int, tuple[str, Task]], wing: str, limits: Limits
 ) -> tuple[dict[int, list[Outcome]], bool, str]:
     """Outcomes by part, whether the submission was loaded, how the process ended."""
-    clock = limits.whole(sum(len(task.cases) for _, task in parts.values()))
+    clock = limits.whole(task for _, task in parts.values())
     job = {
         "token": secrets.token_hex(),
         "wing": wing,

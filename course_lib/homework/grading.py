@@ -8,6 +8,9 @@ An assignment is a file like
      "parts": [{"exercise": "attention", "answer": "my_attention", "points": 4},
                {"exercise": "multihead", "answer": "MyMultiHead", "points": 6}]}
 
+where an exercise may also be a challenge: its scores are written to a leaderboard,
+under the name that a submission gives itself, `ALIAS = "Ada"`.
+
 A submission is a `.py` or `.ipynb` file called after its student, or a folder with one
 of them. Its framework is what it imports, or says: `WING = "nnx"`. Cases are drawn
 afresh from a seed, the same for the whole class, which is kept beside the marks.
@@ -24,9 +27,9 @@ from pathlib import Path
 from typing import Any
 
 from course_lib.checks import check_choice
-from course_lib.homework import EXERCISES
+from course_lib.homework import CHALLENGES, EXERCISES, make_marker
 from course_lib.homework.apart import Limits, run_apart
-from course_lib.homework.marking import Marking
+from course_lib.homework.leaderboard import Leaderboard
 from course_lib.homework.report import Report
 from course_lib.homework.running import Outcome
 
@@ -70,7 +73,7 @@ class Assignment:
                 f"and points: in {path}, {error}."
             ) from error
         for part in parts:
-            check_choice("exercise", part.exercise, tuple(EXERCISES))
+            check_choice("exercise", part.exercise, (*EXERCISES, *CHALLENGES))
         return made
 
 
@@ -85,6 +88,7 @@ class Marks:
         reports: For each part; none if the submission could not be read.
         message: Why it could not be read.
         odd: Names in the code that are worth a look; they cost no points.
+        alias: The name for the leaderboard; the student's if none is given.
     """
 
     student: str
@@ -93,6 +97,7 @@ class Marks:
     reports: tuple[Report, ...]
     message: str = ""
     odd: tuple[str, ...] = ()
+    alias: str = ""
 
     @property
     def points(self) -> list[float]:
@@ -100,7 +105,7 @@ class Marks:
         if not self.reports:
             return [0.0] * len(self.parts)
         pairs = zip(self.parts, self.reports, strict=True)
-        return [round(p.points * r.points / r.out_of, 2) for p, r in pairs]
+        return [round(p.points * r.share, 2) for p, r in pairs]
 
     def as_dict(self) -> dict[str, Any]:
         """Everything, as `json.dumps` takes it."""
@@ -108,6 +113,7 @@ class Marks:
         rows = zip(self.parts, self.points, reports, strict=True)
         return {
             "student": self.student,
+            "alias": self.alias,
             "wing": self.wing,
             "points": sum(self.points),
             "out_of": sum(part.points for part in self.parts),
@@ -166,11 +172,8 @@ def _grade_one(assignment: Assignment, path: Path, seed: int, limits: Limits) ->
         cells = read_submission(path)
         wing = find_wing(cells)
     except (ValueError, OSError) as error:
-        return Marks(student, "", assignment.parts, (), str(error))
-    markings = [
-        Marking(part.exercise, EXERCISES[part.exercise], wing, seed)
-        for part in assignment.parts
-    ]
+        return Marks(student, "", assignment.parts, (), str(error), alias=student)
+    markings = [make_marker(part.exercise, wing, seed) for part in assignment.parts]
     tasks = [
         (part.answer, marking.task(seconds=limits.seconds))
         for part, marking in zip(assignment.parts, markings, strict=True)
@@ -178,7 +181,8 @@ def _grade_one(assignment: Assignment, path: Path, seed: int, limits: Limits) ->
     outcomes: Sequence[list[Outcome]] = run_apart(cells, tasks, wing, limits)
     reports = tuple(m.report(o) for m, o in zip(markings, outcomes, strict=True))
     odd = tuple(name for name in _ODD if any(name in cell for cell in cells))
-    return Marks(student, wing, assignment.parts, reports, "", odd)
+    alias = find_alias(cells) or student
+    return Marks(student, wing, assignment.parts, reports, "", odd, alias)
 
 
 def read_submission(path: Path) -> list[str]:
@@ -253,8 +257,24 @@ def find_wing(cells: list[str]) -> str:
     return wings[0]
 
 
+def find_alias(cells: list[str]) -> str:
+    """The name that a submission gives itself for the leaderboard: ALIAS = "Ada".
+
+    Args:
+        cells: Its code.
+
+    Returns:
+        Its letters, digits, spaces, dots and hyphens, at most 30; "" if there are none.
+    """
+    said = re.search(r"""^ALIAS\s*=\s*["'](.*?)["']""", "\n".join(cells), re.MULTILINE)
+    kept = re.sub(r"[^\w .-]", "", said[1]).strip() if said else ""
+    return kept[:30].lstrip("-")
+
+
 def write(marks: list[Marks], assignment: Assignment, seed: int, out: Path) -> None:
     """Write `marks.csv`, a row a student, and `marks.json`, with every case.
+
+    And for each challenge a leaderboard, which shows aliases only.
 
     Args:
         marks: As from `grade`.
@@ -282,3 +302,11 @@ def write(marks: list[Marks], assignment: Assignment, seed: int, out: Path) -> N
         "submissions": [one.as_dict() for one in marks],
     }
     (out / "marks.json").write_text(json.dumps(data, indent=1), encoding="utf-8")
+    for number, part in enumerate(assignment.parts):
+        if part.exercise in CHALLENGES:
+            reached = [(m.alias, m.reports[number].score) for m in marks if m.reports]
+            Leaderboard.of(
+                f"{assignment.title}: {part.answer}",
+                CHALLENGES[part.exercise],
+                [(alias, score) for alias, score in reached if score is not None],
+            ).write(out / f"leaderboard-{part.answer}")

@@ -1,9 +1,11 @@
-"""Exercises on kernel regression and the soft look-up."""
+"""Exercises on kernel regression and the soft look-up, and a metric to be learned."""
 
 import numpy as np
 
 from course_lib import oracle
+from course_lib.data.households import spending
 from course_lib.homework import exercise as piece
+from course_lib.homework.challenge import Challenge, Draw
 from course_lib.homework.exercise import Exercise
 
 
@@ -129,3 +131,51 @@ SOFT_LOOKUP = Exercise(
 )
 
 EXERCISES = {"nadaraya_watson": NADARAYA_WATSON, "soft_lookup": SOFT_LOOKUP}
+
+
+def _economy(rng, *, n=200, n_new=500, n_features=12, noise=0.2):
+    """Households described in their own units; two features of twelve matter."""
+    features = rng.uniform(-1, 1, (n + n_new, n_features))
+    truth = spending(features)
+    values = truth + noise * rng.standard_normal(truth.shape)
+    units = np.exp(rng.uniform(-3, 3, n_features))
+    features = (features * units)[:, rng.permutation(n_features)]
+    x, y, x_new, y_new = features[:n], values[:n], features[n:], values[n:]
+    return Draw(
+        arguments=(x, y, x_new),
+        truth=y_new,
+        shape=y_new.shape,
+        baseline=_squared_error(_one_bandwidth(x, y, x_new), y_new),
+        bound=_squared_error(truth[n:], y_new),
+    )
+
+
+def _one_bandwidth(x, y, x_new):
+    """Standardize, then take the bandwidth with the smallest leave-one-out error."""
+    mean, scale = x.mean(axis=0), x.std(axis=0)
+    x, x_new = (x - mean) / scale, (x_new - mean) / scale
+    squared = ((x[:, None] - x[None]) ** 2).sum(axis=-1)
+    np.fill_diagonal(squared, np.inf)  # leave one out
+
+    def error(h):
+        kernel = np.exp(-squared / (2 * h**2))
+        return _squared_error(kernel @ y / kernel.sum(axis=1, keepdims=True), y)
+
+    h = min(np.geomspace(0.5, 10, 15), key=error)
+    return oracle.nadaraya_watson(x_new, x, y, h)[0]
+
+
+def _squared_error(predicted, values):
+    return float(((predicted - values) ** 2).mean())
+
+
+NEW_HOUSEHOLDS = Challenge(
+    call="f(x, y, x_new)",
+    draw=lambda rng: {name: _economy(rng) for name in ("one economy", "another")},
+    score=_squared_error,
+    measure="mean squared error",
+    baseline="one bandwidth for all features",
+    bound="the true surface",
+)
+
+CHALLENGES = {"new_households": NEW_HOUSEHOLDS}

@@ -21,6 +21,24 @@ class CaseMark:
 
 
 @dataclass(frozen=True)
+class Score:
+    """What an answer to a challenge reached, between a baseline and a known bound."""
+
+    value: float
+    baseline: float
+    bound: float
+    measure: str
+
+    @property
+    def way(self) -> float:
+        """How far it is from the baseline, 0, to the bound, 1."""
+        return (self.value - self.baseline) / (self.bound - self.baseline)
+
+    def __str__(self) -> str:
+        return f"The {self.measure} is {self.value:.4g}."
+
+
+@dataclass(frozen=True)
 class Report:
     """The marks of one answer: true if all of it passed; prints as what to do next.
 
@@ -32,6 +50,7 @@ class Report:
         used: Forbidden pieces that the answer called. With any the points are 0.
         seed: Which cases were drawn.
         versions: Of Python and the packages that were loaded.
+        score: For a challenge, unless the answer did not run.
     """
 
     exercise: str
@@ -41,6 +60,7 @@ class Report:
     used: tuple[str, ...] = ()
     seed: int | None = None
     versions: dict[str, str] = field(default_factory=dict)
+    score: Score | None = None
 
     @property
     def passed(self) -> bool:
@@ -57,11 +77,18 @@ class Report:
         """Points of an answer that passes."""
         return sum(c.out_of for c in self.cases)
 
+    @property
+    def share(self) -> float:
+        """Of the points of the question, between 0 and 1."""
+        return self.points / self.out_of if self.cases else 0.0
+
     def __bool__(self) -> bool:
         return self.passed
 
     def __repr__(self) -> str:
         mark = "passed" if self.passed else "not yet"
+        if self.score is not None and not self.used:
+            mark = "full points" if self.passed else "it runs"
         return f"{self.exercise}: {mark}. {self.message}"
 
     def as_dict(self) -> dict[str, Any]:
@@ -77,6 +104,7 @@ class Report:
             "used": list(self.used),
             "seed": self.seed,
             "versions": self.versions,
+            "score": None if self.score is None else asdict(self.score),
         }
 
 

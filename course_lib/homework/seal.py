@@ -27,11 +27,11 @@ class Seal:
     """Remembers the functions that marks depend on, to notice one that was replaced.
 
     Args:
-        exercises: The exercises as they are delivered; more may be added.
+        exercises: Exercises and challenges as they are delivered; more may be added.
     """
 
-    def __init__(self, exercises: Mapping[str, Any]):
-        self._exercises, self._delivered = exercises, dict(exercises)
+    def __init__(self, *exercises: Mapping[str, Any]):
+        self._delivered = [(by_name, dict(by_name)) for by_name in exercises]
         self._known = dict(self._now())
 
     def _now(self) -> Iterator[tuple[str, Any]]:
@@ -46,7 +46,8 @@ class Seal:
         for name, value in self._known.items():
             if now.get(name) is not value:
                 return name.removesuffix(".__code__")
-        for name, exercise in self._delivered.items():
-            if self._exercises.get(name) is not exercise:
-                return f"the exercise {name}"
+        for now_by_name, delivered in self._delivered:
+            for name, exercise in delivered.items():
+                if now_by_name.get(name) is not exercise:
+                    return f"the exercise {name}"
         return ""

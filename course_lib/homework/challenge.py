@@ -1,0 +1,165 @@
+"""An open-ended task: its answer has a score between a baseline and a known bound.
+
+A challenge draws data, hands the answer what a student may see, and keeps the truth.
+The answer returns predictions, here or in a process of its own; the score is computed
+on the marker's side, on data from a seed that the student doesn't know.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from course_lib.homework.exercise import Case
+from course_lib.homework.report import CaseMark, Report, Score, versions
+from course_lib.homework.running import Outcome, Task
+
+STEPS = 10  # points are given in tenths
+
+
+@dataclass(frozen=True, kw_only=True)
+class Draw:
+    """Data of one draw.
+
+    Args:
+        arguments: What the answer is called with. Arrays reach it as tensors, floats
+            in float32; all else as it is.
+        truth: What the score needs, and the answer never sees.
+        shape: Of the tensor that the answer must return.
+        baseline: Score of the stated baseline on these data.
+        bound: Score of the best that could be known on these data.
+    """
+
+    arguments: Case
+    truth: Any
+    shape: tuple[int, ...]
+    baseline: float
+    bound: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Challenge:
+    """An open-ended task, for both frameworks: everything here is NumPy.
+
+    Args:
+        call: How the answer is called, in a student's words, like "f(x, y, x_new)".
+        draw: Data by their name, drawn from a generator.
+        score: Of what the answer returned, given the truth. Whether a low or a high
+            score is better follows from baseline and bound.
+        measure: The score's name, like "mean squared error".
+        baseline: In words, what the baseline does.
+        bound: In words, what the bound knows.
+        full: All points are for this share of the way from baseline to bound.
+        seconds: For one draw.
+        forbidden: What an answer may not call, as in `Exercise`.
+    """
+
+    call: str
+    draw: Callable[[np.random.Generator], Mapping[str, Draw]]
+    score: Callable[[np.ndarray, Any], float]
+    measure: str
+    baseline: str
+    bound: str
+    full: float = 0.9
+    seconds: float = 60.0
+    forbidden: tuple[str, ...] = ()
+
+
+class Trial:
+    """The data of one challenge and one seed, and the score of an answer to them.
+
+    Args:
+        name: The challenge's name.
+        challenge: What is asked.
+        wing: "torch" or "nnx".
+        seed: Draws the data.
+    """
+
+    def __init__(self, name: str, challenge: Challenge, wing: str, seed: int):
+        self.name, self.challenge, self.wing, self.seed = name, challenge, wing, seed
+        self.draws = dict(challenge.draw(np.random.default_rng(seed)))
+
+    def task(self, *, seconds: float = 0.0) -> Task:
+        """What the student's side needs; a challenge has its own limit on time."""
+        del seconds
+        return Task(
+            wing=self.wing,
+            cases=tuple(draw.arguments for draw in self.draws.values()),
+            forbidden=self.challenge.forbidden,
+            seconds=self.challenge.seconds,
+        )
+
+    def report(self, outcomes: Iterable[Outcome]) -> Report:
+        """The score, a mean over the draws, and the tenths of the points that it earns.
+
+        A draw without a result counts as the baseline's.
+        """
+        outcomes = list(outcomes)
+        pairs = list(zip(self.draws.values(), outcomes, strict=True))
+        troubles = [self._trouble(draw, outcome) for draw, outcome in pairs]
+        scores = [
+            draw.baseline
+            if trouble
+            else float(self.challenge.score(outcome.outputs[0], draw.truth))
+            for (draw, outcome), trouble in zip(pairs, troubles, strict=True)
+        ]
+        mean = Score(
+            value=float(np.mean(scores)),
+            baseline=float(np.mean([draw.baseline for draw in self.draws.values()])),
+            bound=float(np.mean([draw.bound for draw in self.draws.values()])),
+            measure=self.challenge.measure,
+        )
+        share = self.share(mean)
+        marks = tuple(
+            CaseMark(name, not trouble and share == 1, trouble or str(mean), "", share)
+            for name, trouble in zip(self.draws, troubles, strict=True)
+        )
+        used = tuple(dict.fromkeys(u for o in outcomes for u in o.used))
+        first = next((t for t in troubles if t), "")
+        return Report(
+            exercise=self.name,
+            wing=self.wing,
+            cases=marks,
+            message=self._message(mean, share, first, used),
+            used=used,
+            seed=self.seed,
+            versions=versions(self.wing),
+            score=None if all(troubles) or used else mean,
+        )
+
+    def share(self, score: Score) -> float:
+        """Of the points, in tenths: how far the score is from baseline to bound."""
+        if not math.isfinite(score.way):
+            return 0.0
+        steps = math.floor(STEPS * score.way / self.challenge.full + 1e-9)
+        return min(max(steps, 0), STEPS) / STEPS
+
+    def _trouble(self, draw: Draw, outcome: Outcome) -> str:
+        if outcome.trouble:
+            return outcome.trouble
+        (got,) = outcome.outputs
+        if got.shape != draw.shape:
+            return f"it returned shape {got.shape} where {draw.shape} is due."
+        if got.dtype.kind != "f":
+            return f"it returned {got.dtype} where floating-point numbers are due."
+        wrong = int((~np.isfinite(got)).sum())
+        return f"{wrong} of its {got.size} numbers are NaN or infinite." * bool(wrong)
+
+    def _message(
+        self, score: Score, share: float, trouble: str, used: tuple[str, ...]
+    ) -> str:
+        if used:
+            return (
+                f"It calls {used[0]}, which this challenge does not allow: "
+                "write that part yourself."
+            )
+        if trouble:
+            return f"Called as {self.challenge.call}, {trouble}"
+        return (
+            f"{score} The baseline, {self.challenge.baseline}, has {score.baseline:.4g}"
+            f" and the bound, {self.challenge.bound}, has {score.bound:.4g}. That is "
+            f"{score.way:.0%} of the way and earns {share:.0%} of the points; all are "
+            f"for {self.challenge.full:.0%}."
+        )
