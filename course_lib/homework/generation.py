@@ -7,6 +7,7 @@ import numpy as np
 from course_lib import oracle
 from course_lib.homework import exercise as piece
 from course_lib.homework.exercise import Exercise
+from course_lib.homework.toy_model import ToyModel
 
 
 def _softmax(scores: np.ndarray) -> np.ndarray:
@@ -333,6 +334,78 @@ CACHED_ATTENTION = Exercise(
     },
 )
 
+
+def _generate_cases(rng):
+    def case(batch, prompt, new, cached, v=7):
+        tables = 1.5 * rng.standard_normal((2, v, v))
+        model = ToyModel(*tables, prompt, cached)
+        ids = rng.integers(0, v, (batch, prompt))
+        return model, ids, rng.random((batch, new)), cached
+
+    return {
+        "with a cache": case(3, 5, 7, True),
+        "without a cache": case(3, 5, 7, False),
+        "a prompt of one token": case(2, 1, 11, True),
+    }
+
+
+def _generate(
+    model,
+    prompt,
+    uniform,
+    cached,
+    *,
+    choose="draw",
+    number="own",
+    at=-1,
+    cache="new",
+    twice=False,
+    reads=True,
+    give="new",
+):
+    text, first = prompt, model.read(prompt)
+    logits, *stored = first
+    for t in range(uniform.shape[1]):
+        if cached and twice and t == 0:
+            logits, *stored = model.read(text[:, -1:], *stored)
+        share = _softmax(logits[:, at])
+        drawn = uniform[:, [t if number == "own" else 0]]
+        if choose == "greedy":
+            token = share.argmax(-1)[:, None]
+        else:
+            token = (share.cumsum(-1) <= drawn).sum(-1, keepdims=True)
+        text = np.concatenate([text, token], axis=1)
+        if reads and cached:
+            stored = stored if cache == "new" else first[1:]
+            logits, *stored = model.read(token, *stored)
+        elif reads:
+            logits, *_ = model.read(text)
+    return text if give == "all" else text[:, prompt.shape[1] :]
+
+
+GENERATE = Exercise(
+    call="f(model, prompt, uniform, cached)",
+    cases=_generate_cases,
+    oracle=_generate,
+    forbidden=(piece.PACKAGE, "multinomial", "categorical"),
+    mistaken=_generate,
+    slips={
+        "the likeliest token is taken; draw with the numbers": {"choose": "greedy"},
+        "the first number of a row is used for every token; the t-th token takes the "
+        "t-th": {"number": "first"},
+        "the logits of the first position are used; the last position tells about the "
+        "next token": {"at": 0},
+        "every token is drawn from the distribution behind the prompt; read each new "
+        "token before you draw the next": {"reads": False},
+        "every call gets the prompt's keys and values; hand over those that the last "
+        "call returned": {"cache": "prompt's"},
+        "the last token of the prompt is read twice: its logits came with the prompt": {
+            "twice": True
+        },
+        "the prompt is returned, too; return the new tokens": {"give": "all"},
+    },
+)
+
 EXERCISES = {
     "temperature": TEMPERATURE,
     "top_k": TOP_K,
@@ -340,4 +413,5 @@ EXERCISES = {
     "draw": DRAW,
     "beam_step": BEAM_STEP,
     "cached_attention": CACHED_ATTENTION,
+    "generate": GENERATE,
 }

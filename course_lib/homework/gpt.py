@@ -1,9 +1,10 @@
-"""Exercises on language models: the shift by one token, and the loss of a text."""
+"""Exercises on language models: the shift, the loss of a text, GPT with a cache."""
 
 import math
 
 import numpy as np
 
+from course_lib import oracle
 from course_lib.homework import exercise as piece
 from course_lib.homework.exercise import Exercise
 
@@ -113,4 +114,172 @@ NEXT_TOKEN_LOSS = Exercise(
     },
 )
 
-EXERCISES = {"next_token_pairs": NEXT_TOKEN_PAIRS, "next_token_loss": NEXT_TOKEN_LOSS}
+V, N, D, L, H = 11, 13, 12, 2, 3  # vocabulary, positions, width, layers, heads
+
+
+def _gpt_weights(rng):
+    tables = {"tokens": (V, D), "positions": (N, D)}
+    weights = {f"{n}.weight": rng.standard_normal(s) for n, s in tables.items()}
+    for i in range(L):
+        shapes = {f"attention.{p}_proj": (D, D) for p in "qkvo"}
+        shapes |= {"feed_forward.up": (4 * D, D), "feed_forward.down": (D, 4 * D)}
+        for name, (out, into) in shapes.items():
+            at = f"blocks.{i}.{name}"
+            weights[f"{at}.weight"] = rng.standard_normal((out, into)) / math.sqrt(into)
+            weights[f"{at}.bias"] = rng.standard_normal(out) / 10
+    norms = [f"blocks.{i}.{n}_norm" for i in range(L) for n in _PARTS]
+    for name in [*norms, "norm"]:
+        weights[f"{name}.weight"] = 1 + rng.standard_normal(D) / 4
+        weights[f"{name}.bias"] = rng.standard_normal(D) / 4
+    return weights
+
+
+_PARTS = ("attention", "feed_forward")
+
+
+def _gpt_cases(rng):
+    def behind(batch, old, new):
+        stored = rng.standard_normal((2, L, batch, H, old, D // H))
+        return rng.integers(0, V, (batch, new)), *stored
+
+    return {
+        "two texts from their start": (rng.integers(0, V, (2, 7)), None, None),
+        "one token behind five": behind(2, 5, 1),
+        "three tokens behind four": behind(1, 4, 3),
+    }
+
+
+def _places(n_old, n_new, start):
+    first = {"behind": n_old, "0": 0, "1": n_old + 1}[start]
+    return np.arange(first, first + n_new)
+
+
+def _may_attend(n_old, n_new, see):
+    n = n_old + n_new
+    return {
+        "past": np.tri(n_new, n, n_old) > 0,
+        "all": np.ones((n_new, n), dtype=bool),
+        "first": np.tri(n_new, n) > 0,
+        "new": np.tri(n_new, n, n_old) * (np.arange(n) >= n_old) > 0,
+    }[see]
+
+
+def _gpt(
+    w,
+    ids,
+    keys,
+    values,
+    *,
+    start="behind",
+    see="past",
+    order="behind",
+    layers="own",
+    give="all",
+    form="pre",
+    scale=1.0,
+    positions=True,
+    norm=True,
+    table=1.0,
+    out="logits",
+):
+    if keys is None:
+        keys = values = np.zeros((L, len(ids), H, 0, D // H))
+    n_old, n_new = keys.shape[-2], ids.shape[1]
+    x = w["tokens.weight"][ids] * table
+    if positions:
+        x = x + w["positions.weight"][_places(n_old, n_new, start)]
+    mask, stored = _may_attend(n_old, n_new, see), []
+
+    def add(x, f, p):
+        at = p["weight"], p["bias"], 1e-5
+        if form == "pre":
+            return x + f(oracle.layer_norm(x, *at))
+        return oracle.layer_norm(x + f(x), *at)
+
+    for i in range(L):
+        p, old = oracle.part(w, f"blocks.{i}"), 0 if layers == "first" else i
+        past = keys[old], values[old]
+
+        def attend(x, p=p, past=past):
+            heads = {
+                n: _linear(x, p, f"attention.{n}_proj")
+                .reshape(*x.shape[:2], H, D // H)
+                .swapaxes(1, 2)
+                for n in "qkv"
+            }
+            new = [(heads["k"], heads["v"]), past]
+            pairs = zip(*(new if order == "front" else new[::-1]), strict=True)
+            k, v = (np.concatenate(pair, axis=-2) for pair in pairs)
+            stored.append((heads["k"], heads["v"]) if give == "new" else (k, v))
+            z, _ = oracle.attention(heads["q"] * scale, k, v, mask)
+            z = z.swapaxes(1, 2).reshape(x.shape)
+            return _linear(z, p, "attention.o_proj")
+
+        def think(x, p=p):
+            hidden = oracle.activate(_linear(x, p, "feed_forward.up"), "gelu")
+            return _linear(hidden, p, "feed_forward.down")
+
+        for name, f in zip(_PARTS, (attend, think), strict=True):
+            x = add(x, f, oracle.part(p, f"{name}_norm"))
+    if norm:
+        x = oracle.layer_norm(x, w["norm.weight"], w["norm.bias"], 1e-5)
+    logits = x @ w["tokens.weight"].T
+    if out == "probabilities":
+        logits = np.exp(logits - logits.max(axis=-1, keepdims=True))
+        logits = logits / logits.sum(axis=-1, keepdims=True)
+    k, v = (np.stack(part) for part in zip(*stored, strict=True))
+    return (logits, v, k) if give == "swapped" else (logits, k, v)
+
+
+def _linear(x, w, name):
+    return x @ w[f"{name}.weight"].T + w[f"{name}.bias"]
+
+
+GPT = Exercise(
+    call="model(ids, keys, values), which returns (logits, keys, values), built with "
+    f"(vocab_size, max_len, d_model, n_layers, n_heads) = ({V}, {N}, {D}, {L}, {H})",
+    build=(V, N, D, L, H),
+    weights=_gpt_weights,
+    cases=_gpt_cases,
+    oracle=_gpt,
+    mistaken=_gpt,
+    slips={
+        "positions are counted from 0 in each call; they must go on behind the stored "
+        "tokens": {"start": "0"},
+        "positions are counted from 1; the first token stands at 0": {"start": "1"},
+        "the positions are not added": {"positions": False},
+        "the causal mask is missing: positions see the tokens behind them": {
+            "see": "all"
+        },
+        "the mask lines up the first query with the first key; the last query must "
+        "stand at the last key": {"see": "first"},
+        "the stored keys and values are not attended to": {"see": "new"},
+        "the new keys and values stand in front of the stored ones; they belong "
+        "behind": {"order": "front"},
+        "every layer reads the first layer's cache; each has its own": {
+            "layers": "first"
+        },
+        "only the new keys and values are returned; the stored ones come first": {
+            "give": "new"
+        },
+        "the norm behind the last block is missing": {"norm": False},
+        "this is post-norm: the norm must stand before attention and before the "
+        "feed-forward layer": {"form": "post"},
+        "the scores are not divided by sqrt(d_head)": {"scale": math.sqrt(D // H)},
+        "the scores are divided by sqrt(d_model); each head is only d_model / n_heads "
+        "wide": {"scale": 1 / math.sqrt(H)},
+        "the token vectors are multiplied by sqrt(d_model), as in the first "
+        "transformer; GPT adds them as they are": {"table": math.sqrt(D)},
+        "these are probabilities; logits are asked for": {"out": "probabilities"},
+        "keys and values have changed places; return (logits, keys, values)": {
+            "give": "swapped"
+        },
+    },
+)
+
+
+EXERCISES = {
+    "next_token_pairs": NEXT_TOKEN_PAIRS,
+    "next_token_loss": NEXT_TOKEN_LOSS,
+    "gpt": GPT,
+}

@@ -2,7 +2,7 @@
 
 import math
 
-from students import INF, right, wrong
+from students import INF, parts, right, wrong
 
 # --- GPT
 
@@ -77,6 +77,162 @@ wrong(NL, "in bits", lambda xp, z, i: loss(xp, z, i) / math.log(2))
 wrong(NL, "perplexity", lambda xp, z, i: xp.exp(loss(xp, z, i)))
 wrong(NL, "sign is wrong", lambda xp, z, i: -loss(xp, z, i))
 wrong(NL, "softmax is missing", lambda xp, z, i: -pick(xp, z[:, :-1], i[:, 1:]).mean())
+
+
+
+@parts("gpt")
+def gpt_parts(v, n, d, n_layers, n_heads):
+    block = {
+        "attention_norm": ("norm", d),
+        "attention": ("parts", {f"{p}_proj": ("linear", d, d) for p in "qkvo"}),
+        "feed_forward_norm": ("norm", d),
+        "feed_forward": (
+            "parts",
+            {"up": ("linear", d, 4 * d), "down": ("linear", 4 * d, d)},
+        ),
+    }
+    return {
+        "tokens": ("table", v, d),
+        "positions": ("table", n, d),
+        "blocks": ("blocks", n_layers, block),
+        "norm": ("norm", d),
+    }
+
+
+def into_heads(xp, x):
+    b, t, d = x.shape
+    return xp.permute(x.reshape(b, t, 3, d // 3), (0, 2, 1, 3))
+
+
+def past_only(xp, n_old, n_new):
+    queries, places = n_old + xp.arange(n_new), xp.arange(n_old + n_new)
+    return places[None, :] <= queries[:, None]
+
+
+def everything(xp, n_old, n_new):
+    return xp.arange(n_old + n_new)[None, :] >= xp.zeros(n_new)[:, None]
+
+
+def from_the_first(xp, n_old, n_new):
+    return xp.arange(n_old + n_new)[None, :] <= xp.arange(n_new)[:, None]
+
+
+def new_only(xp, n_old, n_new):
+    is_new = xp.arange(n_old + n_new)[None, :] >= n_old
+    return past_only(xp, n_old, n_new) & is_new
+
+
+def append(xp, old, new):
+    return new if old is None else xp.concatenate([old, new], axis=-2)
+
+
+def pre_norm(norm, f, x):
+    return x + f(norm(x))
+
+
+def read_with_cache(
+    first=lambda n: n,
+    mask=past_only,
+    join=append,
+    root=2.0,
+    skip=pre_norm,
+    embed=lambda self, ids, places: self.tokens(ids) + self.positions(places),
+    end=lambda self, x: self.norm(x),
+    answer=lambda xp, logits, keys, values: (logits, keys, values),
+    layer=lambda i: i,
+):
+    """GPT with a cache, and with a choice of what is done in which way."""
+
+    def model(xp, self, ids, keys=None, values=None):
+        n_old = 0 if keys is None else keys.shape[-2]
+        n_new = ids.shape[1]
+        x = embed(self, ids, first(n_old) + xp.arange(n_new))
+        kept = []
+        for i, block in enumerate(self.blocks):
+            at = layer(i)
+            old = (None, None) if keys is None else (keys[at], values[at])
+
+            def attend(x, part=block.attention, old=old):
+                q, k, v = (
+                    into_heads(xp, project(x))
+                    for project in (part.q_proj, part.k_proj, part.v_proj)
+                )
+                k, v = join(xp, old[0], k), join(xp, old[1], v)
+                kept.append((k, v))
+                seen = mask(xp, n_old, n_new)
+                z = xp.where(seen, q @ k.mT / root, -INF)
+                z = xp.permute(xp.softmax(z) @ v, (0, 2, 1, 3))
+                return part.o_proj(z.reshape(x.shape))
+
+            def think(x, part=block.feed_forward):
+                return part.down(xp.gelu(part.up(x)))
+
+            x = skip(block.attention_norm, attend, x)
+            x = skip(block.feed_forward_norm, think, x)
+        logits = xp.tied(self.tokens, end(self, x))
+        keys, values = (xp.stack(list(side)) for side in zip(*kept, strict=True))
+        return answer(xp, logits, keys, values)
+
+    return model
+
+
+read = right("gpt")(read_with_cache())
+
+
+@right("gpt")
+def token_by_token(xp, self, ids, keys=None, values=None):
+    rows = []
+    for t in range(ids.shape[1]):
+        logits, keys, values = read(xp, self, ids[:, t : t + 1], keys, values)
+        rows.append(logits)
+    return xp.concatenate(rows, axis=1), keys, values
+
+
+G = "gpt"
+wrong(G, "from 0 in each call", read_with_cache(first=lambda n: 0))
+wrong(G, "from 1", read_with_cache(first=lambda n: n + 1))
+wrong(
+    G,
+    "positions are not added",
+    read_with_cache(embed=lambda self, ids, places: self.tokens(ids)),
+)
+wrong(G, "causal mask is missing", read_with_cache(mask=everything))
+wrong(G, "lines up the first", read_with_cache(mask=from_the_first))
+wrong(G, "are not attended to", read_with_cache(mask=new_only))
+
+
+def in_front_of(xp, old, new):
+    return new if old is None else xp.concatenate([new, old], axis=-2)
+
+
+wrong(G, "in front of the stored", read_with_cache(join=in_front_of))
+wrong(G, "first layer's cache", read_with_cache(layer=lambda i: 0))
+
+
+def new_ones_only(xp, self, ids, keys=None, values=None):
+    n = ids.shape[1]
+    logits, keys, values = read(xp, self, ids, keys, values)
+    return logits, keys[..., -n:, :], values[..., -n:, :]
+
+
+wrong(G, "only the new keys", new_ones_only)
+wrong(G, "norm behind the last", read_with_cache(end=lambda self, x: x))
+wrong(G, "post-norm", read_with_cache(skip=lambda norm, f, x: norm(x + f(x))))
+wrong(G, "divided by sqrt(d_head)", read_with_cache(root=1.0))
+wrong(G, "divided by sqrt(d_model)", read_with_cache(root=12**0.5))
+wrong(
+    G,
+    "multiplied by sqrt(d_model)",
+    read_with_cache(
+        embed=lambda self, ids, at: self.tokens(ids) * 12**0.5 + self.positions(at)
+    ),
+)
+wrong(
+    G,
+    "are probabilities",
+    read_with_cache(answer=lambda xp, z, k, v: (xp.softmax(z), k, v)),
+)
+wrong(G, "changed places", read_with_cache(answer=lambda xp, z, k, v: (z, v, k)))
 
 # --- BERT
 
@@ -529,6 +685,69 @@ wrong(
         both(xp, b, v),
     ),
 )
+
+
+
+@right("generate")
+def write(xp, model, prompt, uniform, cached):
+    new, text = [], prompt
+    logits, keys, values = model(prompt)
+    for t in range(uniform.shape[1]):
+        if t > 0 and cached:
+            logits, keys, values = model(new[-1], keys, values)
+        elif t > 0:
+            text = xp.concatenate([text, new[-1]], axis=1)
+            logits, _, _ = model(text)
+        new.append(invert(xp, logits[:, -1], uniform[:, t])[:, None])
+    return xp.concatenate(new, axis=1)
+
+
+@right("generate")
+def write_recursively(xp, model, prompt, uniform, cached, stored=()):
+    logits, *now = model(prompt[:, -1:] if stored else prompt, *stored)
+    token = row_by_row(xp, logits[:, -1], uniform[:, 0])[:, None]
+    if uniform.shape[1] == 1:
+        return token
+    longer = xp.concatenate([prompt, token], axis=1)
+    stored = now if cached else ()
+    rest = write_recursively(xp, model, longer, uniform[:, 1:], cached, stored)
+    return xp.concatenate([token, rest], axis=1)
+
+
+def writer(
+    choose=invert,
+    number=lambda u, t: u[:, t],
+    at=-1,
+    keep=lambda first, now: now,
+    again=False,
+    read=True,
+    give=lambda text, n: text[:, n:],
+):
+    def answer(xp, model, prompt, uniform, cached):
+        text, first = prompt, model(prompt)
+        logits, *now = first
+        if again and cached:
+            logits, *now = model(prompt[:, -1:], *now)
+        for t in range(uniform.shape[1]):
+            token = choose(xp, logits[:, at], number(uniform, t))[:, None]
+            text = xp.concatenate([text, token], axis=1)
+            if read and cached:
+                logits, *now = model(token, *keep(first[1:], now))
+            elif read:
+                logits, *_ = model(text)
+        return give(text, prompt.shape[1])
+
+    return answer
+
+
+GE = "generate"
+wrong(GE, "likeliest token", writer(choose=lambda xp, z, u: z.argmax(-1)))
+wrong(GE, "first number of a row", writer(number=lambda u, t: u[:, 0]))
+wrong(GE, "first position", writer(at=0))
+wrong(GE, "behind the prompt", writer(read=False))
+wrong(GE, "prompt's keys", writer(keep=lambda first, now: first))
+wrong(GE, "read twice", writer(again=True))
+wrong(GE, "prompt is returned", writer(give=lambda text, n: text))
 
 # --- vision
 

@@ -124,7 +124,25 @@ class Torch:
             return ct.MultiHeadAttention(*sizes)
         if kind == "mlp":
             return ct.FeedForward(*sizes)
+        if kind == "table":
+            return nn.Embedding(*sizes)
+        if kind == "blocks":
+            return nn.ModuleList(self._block(*sizes[1:]) for _ in range(sizes[0]))
         return nn.Parameter(torch.zeros(*sizes))
+
+    def _block(self, parts):
+        from torch import nn
+
+        block = nn.Module()
+        for name, (kind, *sizes) in parts.items():
+            if kind == "parts":
+                block.add_module(name, self._block(*sizes))
+            else:
+                block.add_module(name, self.part(kind, sizes))
+        return block
+
+    def tied(self, table, x):
+        return x @ table.weight.T
 
 
 class JAX:
@@ -203,7 +221,25 @@ class JAX:
             return cn.MultiHeadAttention(*sizes, rngs=rngs)
         if kind == "mlp":
             return cn.FeedForward(*sizes, rngs=rngs)
+        if kind == "table":
+            return nnx.Embed(*sizes, rngs=rngs)
+        if kind == "blocks":
+            return nnx.data([self._block(sizes[1], rngs) for _ in range(sizes[0])])
         return nnx.Param(jnp.zeros(sizes))
+
+    def _block(self, parts, rngs):
+        from flax import nnx
+
+        block = nnx.Module()
+        for name, (kind, *sizes) in parts.items():
+            if kind == "parts":
+                setattr(block, name, self._block(*sizes, rngs))
+            else:
+                setattr(block, name, self.part(kind, sizes, rngs))
+        return block
+
+    def tied(self, table, x):
+        return table.attend(x)
 
 
 XP = {"torch": Torch(), "nnx": JAX()}
