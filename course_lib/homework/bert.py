@@ -3,6 +3,7 @@
 import numpy as np
 
 from course_lib.homework.exercise import Exercise
+from course_lib.homework.ledgers import MISSING_CODES
 
 _MASK = 3
 
@@ -75,3 +76,4 @@ MLM_TARGETS = Exercise(
 )
 
 EXERCISES = {"cover_words": COVER_WORDS, "mlm_targets": MLM_TARGETS}
+CHALLENGES = {"missing_codes": MISSING_CODES}

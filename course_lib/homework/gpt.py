@@ -7,6 +7,7 @@ import numpy as np
 from course_lib import oracle
 from course_lib.homework import exercise as piece
 from course_lib.homework.exercise import Exercise
+from course_lib.homework.ledgers import NEXT_CODE
 
 
 def _ids(rng):
@@ -283,3 +284,4 @@ EXERCISES = {
     "next_token_loss": NEXT_TOKEN_LOSS,
     "gpt": GPT,
 }
+CHALLENGES = {"next_code": NEXT_CODE}
