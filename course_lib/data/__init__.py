@@ -28,6 +28,7 @@ from course_lib.data.households import (
     spending,
     wave,
 )
+from course_lib.data.ledger import ledger
 from course_lib.data.library_datasets import Digits, Macro, digits, macro
 from course_lib.data.markov import Source, entropy
 from course_lib.data.masked import IGNORE, Masked, best_guess, guess_losses, mask_words
@@ -95,6 +96,7 @@ __all__ = [
     "guess_losses",
     "induction",
     "late_majority",
+    "ledger",
     "macro",
     "majority",
     "majority_class",

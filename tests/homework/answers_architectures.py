@@ -79,7 +79,6 @@ wrong(NL, "sign is wrong", lambda xp, z, i: -loss(xp, z, i))
 wrong(NL, "softmax is missing", lambda xp, z, i: -pick(xp, z[:, :-1], i[:, 1:]).mean())
 
 
-
 @parts("gpt")
 def gpt_parts(v, n, d, n_layers, n_heads):
     block = {
@@ -685,7 +684,6 @@ wrong(
         both(xp, b, v),
     ),
 )
-
 
 
 @right("generate")
