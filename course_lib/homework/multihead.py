@@ -1,11 +1,15 @@
-"""Exercises on multi-head attention: classes with the four projections."""
+"""Exercises on multi-head attention: classes with the four projections.
+
+The challenge is a look-up in which two relations have to be found.
+"""
 
 import math
 
 import numpy as np
 
-from course_lib import oracle
+from course_lib import data, oracle
 from course_lib.homework import exercise as piece
+from course_lib.homework.challenge import Challenge, Draw
 from course_lib.homework.exercise import Exercise
 
 D, H = 12, 3
@@ -167,3 +171,60 @@ CROSS_ATTENTION = Exercise(
 )
 
 EXERCISES = {"multihead": MULTIHEAD, "cross_attention": CROSS_ATTENTION}
+
+_FIRMS, _NAME = 10, 6  # in a table; numbers in a name
+_CUSTOMER, _SUPPLIER, _NOISE = 1.0, -0.8, 0.4
+
+
+def _tables(rng, n, mixing):
+    """Rows of firms, the changes of their cash flows, and what of these is no noise."""
+    names = rng.standard_normal((n, _FIRMS, _NAME))
+    names *= math.sqrt(_NAME) / np.linalg.norm(names, axis=-1, keepdims=True)
+    surprise = rng.standard_normal((n, _FIRMS))
+    steps = rng.permuted(np.tile(np.arange(1, _FIRMS), (n, _FIRMS, 1)), axis=-1)
+    partners = (np.arange(_FIRMS)[:, None] + steps[..., :2]) % _FIRMS
+    columns, signal = [names], np.zeros((n, _FIRMS))
+    for n_th, effect in enumerate((_CUSTOMER, _SUPPLIER)):
+        partner = partners[..., n_th]
+        columns.append(np.take_along_axis(names, partner[..., None], axis=1))
+        signal += effect * np.take_along_axis(surprise, partner, axis=1)
+    mixed = np.concatenate(columns, axis=-1) @ mixing
+    noise = _NOISE * rng.standard_normal(signal.shape)
+    return np.concatenate([mixed, surprise[..., None]], -1), signal + noise, signal
+
+
+def _draw(rng):
+    mixing, _ = np.linalg.qr(rng.standard_normal((3 * _NAME, 3 * _NAME)))
+    x, y, _ = _tables(rng, 2000, mixing)
+    x_new, y_new, signal = _tables(rng, 500, mixing)
+
+    def columns(x):  # a firm's own row, and the mean of the other rows
+        others = (x.sum(1, keepdims=True) - x) / (_FIRMS - 1)
+        ones = np.ones((*x.shape[:2], 1))
+        return np.concatenate([ones, x, others], -1).reshape(-1, 1 + 2 * x.shape[-1])
+
+    slopes = np.linalg.lstsq(columns(x), y.ravel())[0]
+    fitted = (columns(x_new) @ slopes).reshape(y_new.shape)
+    return {
+        "new tables": Draw(
+            arguments=(x, y, x_new),
+            truth=y_new,
+            shape=y_new.shape,
+            baseline=data.r_squared(y_new, fitted),
+            bound=data.r_squared(y_new, signal),
+        )
+    }
+
+
+# One head explains 1 / (1 + 0.8² + 0.4²) = 0.56 at best, two heads 0.91.
+CHALLENGES = {
+    "supply_chain": Challenge(
+        call="f(x, y, x_new)",
+        draw=_draw,
+        score=lambda output, truth: data.r_squared(truth, output),
+        measure="R²",
+        baseline="a regression on a firm's own row and the mean of the others",
+        bound="the true customers and suppliers",
+        full=0.95,
+    )
+}

@@ -1,10 +1,14 @@
-"""Exercises on peers: averages over other firms, and attention along a graph."""
+"""Exercises on peers: averages over other firms, and attention along a graph.
+
+The challenge is an economy with rivals in which some firms are private.
+"""
 
 import math
 
 import numpy as np
 
-from course_lib import oracle
+from course_lib import data, oracle
+from course_lib.homework.challenge import Challenge, Draw
 from course_lib.homework.exercise import Exercise
 
 
@@ -175,3 +179,47 @@ GRAPH_ATTENTION = Exercise(
 )
 
 EXERCISES = {"peer_average": PEER_AVERAGE, "graph_attention": GRAPH_ATTENTION}
+
+_PRIVATE, _RIVALRY = 0.4, 1.5
+
+
+def _draw(rng):
+    seed = int(rng.integers(2**31))
+    e = data.economy(seed=seed, n_quarters=400, rivalry=_RIVALRY)
+    listed = rng.random(e.size.shape) >= _PRIVATE
+    news = np.where(listed, e.last_return, 0.0)  # unknown, and 0 on average
+    x, y = e.inputs, e.next_return
+    x[..., e.names.index("last_return")] = news
+    x = np.concatenate([x, listed[..., None]], axis=-1)
+    # The returns of private firms are independent of all that is known, with mean 0.
+    expected = e.own + (e.network @ news[..., None])[..., 0]
+
+    weights = e.sector_weights * listed[:, None]
+    weights /= np.maximum(weights.sum(-1, keepdims=True), 1e-9)
+    ones = np.ones((*y.shape, 1))
+    columns = np.concatenate([ones, x, weights @ news[..., None]], axis=-1)
+    past, new = slice(0, 300), slice(300, None)
+    design = columns[past].reshape(-1, columns.shape[-1])
+    slopes = np.linalg.lstsq(design, y[past].ravel())[0]
+    return {
+        "new quarters": Draw(
+            arguments=(x[past], y[past], x[new]),
+            truth=y[new],
+            shape=y[new].shape,
+            baseline=data.r_squared(y[new], columns[new] @ slopes),
+            bound=data.r_squared(y[new], expected[new]),
+        )
+    }
+
+
+CHALLENGES = {
+    "private_firms": Challenge(
+        call="f(x, y, x_new)",
+        draw=_draw,
+        score=lambda output, truth: data.r_squared(truth, output),
+        measure="R²",
+        baseline="a regression on a firm's own row and its sector's average news",
+        bound="the true networks of peers and rivals",
+        full=0.85,
+    )
+}

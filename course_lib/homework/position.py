@@ -1,8 +1,12 @@
-"""Exercises on positions: sinusoidal encoding, rotary positions (RoPE)."""
+"""Exercises on positions: sinusoidal encoding, rotary positions (RoPE).
+
+The challenge is a feed of events in which the last one of the same kind counts.
+"""
 
 import numpy as np
 
-from course_lib import oracle
+from course_lib import data, oracle
+from course_lib.homework.challenge import Challenge, Draw
 from course_lib.homework.exercise import Exercise
 
 
@@ -112,3 +116,48 @@ ROTARY = Exercise(
 )
 
 EXERCISES = {"sinusoidal": SINUSOIDAL, "rotary": ROTARY}
+
+_FIRMS, _RATINGS, _EVENTS, _NOISE = 4, 4, 12, 0.5
+
+
+def _feeds(rng, n, codes):
+    """Announcements of ratings as codes, the returns, and what of these is no noise."""
+    firm = rng.integers(0, _FIRMS, (n, _EVENTS))
+    rating = rng.integers(0, _RATINGS, (n, _EVENTS))
+    last = np.zeros((n, _FIRMS), dtype=int)  # a first rating can't be a downgrade
+    signal = np.zeros((n, _EVENTS))
+    rows = np.arange(n)
+    for t in range(_EVENTS):
+        signal[:, t] = -np.maximum(last[rows, firm[:, t]] - rating[:, t], 0)
+        last[rows, firm[:, t]] = rating[:, t]
+    returns = signal + _NOISE * rng.standard_normal(signal.shape)
+    return codes[firm * _RATINGS + rating], returns, signal
+
+
+def _draw(rng):
+    codes = rng.permutation(_FIRMS * _RATINGS)
+    x, y, _ = _feeds(rng, 4000, codes)
+    x_new, y_new, signal = _feeds(rng, 500, codes)
+    means = np.array([y[x == code].mean() for code in range(codes.size)])
+    return {
+        "new feeds": Draw(
+            arguments=(x, y, x_new),
+            truth=y_new,
+            shape=y_new.shape,
+            baseline=data.r_squared(y_new, means[x_new]),
+            bound=data.r_squared(y_new, signal),
+        )
+    }
+
+
+CHALLENGES = {
+    "rating_news": Challenge(
+        call="f(x, y, x_new)",
+        draw=_draw,
+        score=lambda output, truth: data.r_squared(truth, output),
+        measure="R²",
+        baseline="the mean return after the same code",
+        bound="what the codes mean and how returns respond",
+        full=0.9,
+    )
+}
