@@ -185,7 +185,7 @@ _PRIVATE, _RIVALRY = 0.4, 1.5
 
 def _draw(rng):
     seed = int(rng.integers(2**31))
-    e = data.economy(seed=seed, n_quarters=400, rivalry=_RIVALRY)
+    e = data.economy(seed=seed, n_quarters=700, rivalry=_RIVALRY)
     listed = rng.random(e.size.shape) >= _PRIVATE
     news = np.where(listed, e.last_return, 0.0)  # unknown, and 0 on average
     x, y = e.inputs, e.next_return
@@ -198,7 +198,7 @@ def _draw(rng):
     weights /= np.maximum(weights.sum(-1, keepdims=True), 1e-9)
     ones = np.ones((*y.shape, 1))
     columns = np.concatenate([ones, x, weights @ news[..., None]], axis=-1)
-    past, new = slice(0, 300), slice(300, None)
+    past, new = slice(0, 600), slice(600, None)
     design = columns[past].reshape(-1, columns.shape[-1])
     slopes = np.linalg.lstsq(design, y[past].ravel())[0]
     return {
