@@ -32,6 +32,7 @@ from course_lib.homework import (
     peers,
     position,
     recurrent,
+    scale,
     self_attention,
     seq2seq,
     tokens,
@@ -47,7 +48,7 @@ from course_lib.homework.seal import Seal
 _TOPICS = (
     *(kernel_regression, attention, self_attention, masks, position, multihead),
     *(block, recurrent, tokens, gpt, bert, seq2seq, generation, vit, forecasting),
-    *(peers, efficient_attention, lora),
+    *(peers, efficient_attention, lora, scale),
 )
 EXERCISES: dict[str, Exercise] = {
     name: exercise for topic in _TOPICS for name, exercise in topic.EXERCISES.items()

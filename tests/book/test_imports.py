@@ -15,6 +15,7 @@ from test_package import requirements
 PAGES = notebooks.find_chapters(ROOT / "book", [])
 INSTALLED = {canonicalize_name(need.name) for need in requirements("chapters")}
 DISTRIBUTIONS = packages_distributions()
+WRITTEN = re.compile(r"(?m)^%%writefile (\w+)\.py$")  # a module of the page's own
 
 
 def imported(source: str) -> set[str]:
@@ -35,7 +36,8 @@ def test_the_extra_installs_what_a_page_imports(path):
     code = [cell.source for cell in cells if cell.cell_type == "code"]
     names = set().union(*map(imported, code))
     assert {"numpy", "torch", "jax"} & names
-    own = sys.stdlib_module_names | {"course_lib", "google"}
+    written = {name for source in code for name in WRITTEN.findall(source)}
+    own = sys.stdlib_module_names | {"course_lib", "google"} | written
     for name in names - own:
         given = {canonicalize_name(one) for one in DISTRIBUTIONS[name]}
         assert given & INSTALLED, f"{path.stem} imports {name}, which [chapters] lacks"

@@ -565,3 +565,22 @@ for words, f in LORA.items():
     wrong("lora", words, f)
     wrong("lora_linear", words, lora_module(f))
 wrong("lora_linear", "bias of the frozen", lora_module(low_rank, bias=False))
+
+
+# The loss of a batch that several processes share.
+
+
+@right("mean_over_processes")
+def weighted_sum(xp, losses, counts):
+    return (losses * counts).sum() / counts.sum()
+
+
+@right("mean_over_processes")
+def shares(xp, losses, counts):
+    return losses @ (counts / counts.sum())
+
+
+wrong("mean_over_processes", "mean of the means", lambda xp, ls, n: ls.mean())
+wrong("mean_over_processes", "not divided", lambda xp, ls, n: (ls * n).sum())
+wrong("mean_over_processes", "by that of tokens", lambda xp, ls, n: (ls * n).mean())
+wrong("mean_over_processes", "means already", lambda xp, ls, n: ls.sum() / n.sum())

@@ -1,0 +1,39 @@
+"""Exercises on scale: the loss of a batch that several processes share."""
+
+import numpy as np
+
+from course_lib.homework.exercise import Exercise
+
+
+def _cases(rng):
+    def case(world):
+        return rng.random(world), rng.integers(1, 23, world).astype(float)
+
+    return {
+        "two processes": case(2),
+        "seven processes": case(7),
+        "an idle process": (rng.random(3), np.array([5.0, 0.0, 11.0])),
+    }
+
+
+MEAN_OVER_PROCESSES = Exercise(
+    call="f(losses, counts)",
+    cases=_cases,
+    oracle=lambda losses, counts: losses @ counts / counts.sum(),
+    slips={
+        "this is the mean of the means: tokens in a small part count for more": (
+            lambda losses, counts: losses.mean()
+        ),
+        "the sum is not divided by the number of all tokens": (
+            lambda losses, counts: losses @ counts
+        ),
+        "the sum is divided by the number of processes; divide by that of tokens": (
+            lambda losses, counts: losses @ counts / len(losses)
+        ),
+        "losses are means already: multiply each by its count before adding": (
+            lambda losses, counts: losses.sum() / counts.sum()
+        ),
+    },
+)
+
+EXERCISES = {"mean_over_processes": MEAN_OVER_PROCESSES}
