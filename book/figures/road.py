@@ -33,7 +33,14 @@ FIRST_PASS = {
     "generation",
 }
 ECONOMIST = {"peers", "identification", "forecasting", "forecasting-macro"}
-ENGINEER = {"kv-cache", "long-sequences", "pretrained", "sentence-vectors", "scale"}
+ENGINEER = {
+    "kv-cache",
+    "long-sequences",
+    "efficient-attention",
+    "pretrained",
+    "sentence-vectors",
+    "scale",
+}
 COLORS = {
     "a first pass": INK,
     "an economist's way": plot.COLORS["blue"],
