@@ -19,6 +19,7 @@ from course_lib.data.classification import (
 from course_lib.data.drawn_shapes import SHAPES, Shapes, drawn_shapes, matched_filter
 from course_lib.data.english import English, english
 from course_lib.data.firms import Economy, economy, r_squared
+from course_lib.data.genes import Genes, draw_genes
 from course_lib.data.grammar import Grammar, grammar
 from course_lib.data.households import (
     Households,
@@ -60,6 +61,7 @@ __all__ = [
     "Digits",
     "Economy",
     "English",
+    "Genes",
     "Grammar",
     "Households",
     "Labelled",
@@ -80,6 +82,7 @@ __all__ = [
     "best_guess",
     "continuations",
     "digits",
+    "draw_genes",
     "draw_spending",
     "draw_suppliers",
     "draw_warehouses",
