@@ -1,8 +1,9 @@
-"""Exercises on masked language modeling (BERT): the corruption, and the targets."""
+"""Exercises on masked language modeling (BERT): corruption, targets and loss."""
 
 import numpy as np
 
 from course_lib.homework.exercise import Exercise
+from course_lib.homework.gpt import NEXT_TOKEN_LOSS
 from course_lib.homework.ledgers import MISSING_CODES
 
 _MASK = 3
@@ -75,5 +76,70 @@ MLM_TARGETS = Exercise(
     },
 )
 
-EXERCISES = {"cover_words": COVER_WORDS, "mlm_targets": MLM_TARGETS}
+
+def _loss_cases(rng):
+    def case(n, t, v, kept):
+        targets = rng.integers(0, v, (n, t))
+        asked = np.zeros((n, t), dtype=bool)
+        for row, n_asked in zip(asked, kept, strict=True):
+            row[rng.permutation(t)[:n_asked]] = True
+        logits = 2 * rng.standard_normal((n, t, v))
+        return logits, np.where(asked, targets, -100)
+
+    return {
+        "two texts": case(2, 5, 7, (1, 3)),
+        "three texts": case(3, 7, 11, (2, 1, 5)),
+        "every word asked for": case(1, 3, 5, (3,)),
+    }
+
+
+def _masked_loss(z, targets, *, over="asked", normalize=True, sign=1, rest="out"):
+    asked = targets != -100
+    if normalize:
+        z = z - z.max(axis=-1, keepdims=True)
+        z = z - np.log(np.exp(z).sum(axis=-1, keepdims=True))
+    if rest == "next":  # the row before is scored on each target
+        z, targets, asked = z[:, :-1], targets[:, 1:], asked[:, 1:]
+    ids = np.where(asked, targets, 0)
+    losses = -sign * np.take_along_axis(z, ids[..., None], axis=-1)[..., 0]
+    kept = np.ones_like(asked) if rest == "0" else asked
+    sums, counts = (losses * kept).sum(axis=1), kept.sum(axis=1)
+    return {
+        "asked": sums.sum() / counts.sum(),
+        "all": sums.sum() / ids.size,
+        "texts": (sums / counts).mean(),
+        "sum": sums.sum(),
+    }[over]
+
+
+MASKED_LOSS = Exercise(
+    call="f(logits, targets)",
+    cases=_loss_cases,
+    oracle=_masked_loss,
+    forbidden=NEXT_TOKEN_LOSS.forbidden,
+    mistaken=_masked_loss,
+    slips={
+        "the sum is divided by all positions; divide by those that have a target": {
+            "over": "all"
+        },
+        "this is the sum; the mean is asked for": {"over": "sum"},
+        "each text counts the same; each target must": {"over": "texts"},
+        "positions without a target are asked for word 0; leave them out": {
+            "rest": "0"
+        },
+        "each target is asked of the row before it; here nothing is shifted": {
+            "rest": "next"
+        },
+        "the softmax is missing: logits are not log probabilities": {
+            "normalize": False
+        },
+        "the sign is wrong: a loss is minus a log probability": {"sign": -1},
+    },
+)
+
+EXERCISES = {
+    "cover_words": COVER_WORDS,
+    "mlm_targets": MLM_TARGETS,
+    "masked_loss": MASKED_LOSS,
+}
 CHALLENGES = {"missing_codes": MISSING_CODES}

@@ -343,9 +343,9 @@ def _generate_cases(rng):
         return model, ids, rng.random((batch, new)), cached
 
     return {
-        "with a cache": case(3, 5, 4, True),
+        "with a cache": case(3, 5, 7, True),
         "without a cache": case(3, 5, 4, False),
-        "a prompt of one token": case(2, 1, 5, True),
+        "a prompt of one token": case(2, 1, 11, True),
     }
 
 

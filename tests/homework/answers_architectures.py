@@ -319,6 +319,62 @@ wrong(MT, "0 is the id", lambda xp, i, c: i * c)
 wrong(MT, "are [MASK] here", lambda xp, i, c: xp.where(c, 0 * i + 3, -100))
 wrong(MT, "these are the inputs", lambda xp, i, c: xp.where(c, 3, i))
 
+
+@right("masked_loss")
+def asked_only(xp, z, targets):
+    asked = targets != -100
+    scores = pick(xp, log_softmax(xp, z), xp.where(asked, targets, 0 * targets))
+    return -(scores * asked).sum() / asked.sum()
+
+
+@right("masked_loss")
+def word_by_word(xp, z, targets):
+    losses = [
+        xp.log(xp.exp(row - row[word]).sum())
+        for rows, words in zip(z, targets.tolist(), strict=True)
+        for row, word in zip(rows, words, strict=True)
+        if word >= 0
+    ]
+    return sum(losses) / len(losses)
+
+
+def losses_and_places(xp, z, targets):
+    asked = targets != -100
+    return nll(xp, z, xp.where(asked, targets, 0 * targets)), asked
+
+
+def sums_of(xp, z, targets):
+    losses, asked = losses_and_places(xp, z, targets)
+    return (losses * asked).sum(-1), asked.sum(-1)
+
+
+ML = "masked_loss"
+wrong(
+    ML,
+    "divided by all",
+    lambda xp, z, t: sums_of(xp, z, t)[0].sum() / (t.shape[0] * t.shape[1]),
+)
+wrong(ML, "this is the sum", lambda xp, z, t: sums_of(xp, z, t)[0].sum())
+
+
+def text_by_text(xp, z, targets):
+    sums, counts = sums_of(xp, z, targets)
+    return (sums / counts).mean()
+
+
+wrong(ML, "each text counts", text_by_text)
+wrong(ML, "word 0", lambda xp, z, t: losses_and_places(xp, z, t)[0].mean())
+wrong(ML, "row before it", lambda xp, z, t: asked_only(xp, z[:, :-1], t[:, 1:]))
+
+
+def of_logits(xp, z, targets):
+    asked = targets != -100
+    return -(pick(xp, z, targets * asked) * asked).sum() / asked.sum()
+
+
+wrong(ML, "softmax is missing", of_logits)
+wrong(ML, "sign is wrong", lambda xp, z, t: -asked_only(xp, z, t))
+
 # --- seq2seq
 
 
