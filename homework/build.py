@@ -51,10 +51,10 @@ def build(master: Path, out: Path, *, seed: int | None = None) -> None:
     repository = config["repository"]["url"].rstrip("/")
     for wing in WINGS:
         notebook = jupytext.read(master)
+        title = notebook.cells[0].source.partition("\n")[0].removeprefix("# ")
         parts = list(parse(notebook.cells, wing))
-        title = parts[0].source.partition("\n")[0].removeprefix("# ")
         (folder / "rubric.md").write_text(rubric(parts, title), encoding="utf-8")
-        (folder / "assignment.json").write_text(assignment(parts, title))
+        (folder / "assignment.json").write_text(assignment(parts, title, seed))
         name, site = f"{slug}-{wing}", pages_address(repository)
         notebook.cells = compose(parts, name, wing, seed, repository, site)
         with tempfile.TemporaryDirectory() as work:
@@ -67,14 +67,14 @@ def build(master: Path, out: Path, *, seed: int | None = None) -> None:
             shutil.copy(autograder, folder / "autograders" / f"{name}.zip")
 
 
-def assignment(parts: list[Question | NotebookNode], title: str) -> str:
+def assignment(parts: list[Question | NotebookNode], title: str, seed: int) -> str:
     """What `make grade` reads: the questions that code marks."""
     asked = [p.options for p in parts if isinstance(p, Question) and not p.by_hand]
     wanted = [
         {"exercise": q["exercise"], "answer": q["name"], "points": q["points"]}
         for q in asked
     ]
-    return json.dumps({"title": title, "parts": wanted}, indent=1)
+    return json.dumps({"title": title, "seed": seed, "parts": wanted}, indent=1)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -7,6 +7,7 @@ that can read it can read them there.
 """
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,14 @@ from sphinx.transforms import SphinxTransform
 from sphinx_exercise.nodes import solution_node
 
 SOLUTION = re.compile(
-    r"^(?P<marks>`{3,}|:{3,})\{solution-(?P<edge>start|end)\}.*?^(?P=marks)[ \t]*$\n?",
+    r"^(?P<marks>`{3,}|:{3,})\{solution-(?P<edge>start|end)\}[ ]*(?P<label>\S*)"
+    r".*?^(?P=marks)[ \t]*$\n?",
     re.MULTILINE | re.DOTALL,
+)
+EXERCISE = re.compile(
+    r"^(?:`{3,}|:{3,})\{exercise-start\}(?P<title>.*)\n"
+    r"(?:.*\n)*?:label:[ ]*(?P<label>\S+)",
+    re.MULTILINE,
 )
 
 
@@ -43,16 +50,41 @@ def without_solutions(notebook: NotebookNode) -> NotebookNode:
     Returns:
         The same object, with what stands outside of solutions.
     """
+    return _keep(notebook, solutions=False)
+
+
+def only_solutions(notebook: NotebookNode) -> NotebookNode:
+    """Keep the solutions of a notebook, each under its exercise's title.
+
+    Args:
+        notebook: As for `without_solutions`, which keeps the rest.
+
+    Returns:
+        The same object.
+    """
+    text = "\n".join(c.source for c in notebook.cells if c.cell_type == "markdown")
+    titles = {
+        found["label"]: found["title"].strip() for found in EXERCISE.finditer(text)
+    }
+    return _keep(notebook, solutions=True, titles=titles)
+
+
+def _keep(
+    notebook: NotebookNode, *, solutions: bool, titles: Mapping[str, str] | None = None
+) -> NotebookNode:
+    """Keep what stands in solutions, or what stands outside of them."""
     cells, inside = [], False
     for cell in notebook.cells:
         if cell.cell_type != "markdown":
-            cells += [] if inside else [cell]
+            cells += [cell] if inside == solutions else []
             continue
         kept, end = [], 0
         for edge in SOLUTION.finditer(cell.source):
-            kept += [] if inside else [cell.source[end : edge.start()]]
+            kept += [cell.source[end : edge.start()]] if inside == solutions else []
             inside, end = edge["edge"] == "start", edge.end()
-        kept += [] if inside else [cell.source[end:]]
+            if inside and titles:
+                kept.append(f"\n## {titles[edge['label']]}\n")
+        kept += [cell.source[end:]] if inside == solutions else []
         cell.source = "".join(kept).strip("\n")
         cells += [cell] if cell.source else []
     notebook.cells = cells

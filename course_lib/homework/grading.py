@@ -13,10 +13,12 @@ under the name that a submission gives itself, `ALIAS = "Ada"`.
 
 A submission is a `.py` or `.ipynb` file called after its student, or a folder with one
 of them. Its framework is what it imports, or says: `WING = "nnx"`. Cases are drawn
-afresh from a seed, the same for the whole class, which is kept beside the marks.
+from a seed, the same for the whole class: the assignment's, `"seed": 7`, or one drawn
+afresh. It is kept beside the marks.
 """
 
 import csv
+import functools
 import json
 import re
 import secrets
@@ -29,7 +31,9 @@ from typing import Any
 from course_lib.checks import check_choice
 from course_lib.homework import CHALLENGES, EXERCISES, make_marker
 from course_lib.homework.apart import Limits, run_apart
+from course_lib.homework.challenge import Trial
 from course_lib.homework.leaderboard import Leaderboard
+from course_lib.homework.marking import Marking
 from course_lib.homework.report import Report
 from course_lib.homework.running import Outcome
 
@@ -55,6 +59,7 @@ class Assignment:
 
     title: str
     parts: tuple[Part, ...]
+    seed: int | None = None
 
     @classmethod
     def read(cls, path: Path | str) -> "Assignment":
@@ -66,7 +71,7 @@ class Assignment:
         data = json.loads(Path(path).read_text(encoding="utf-8"))
         try:
             parts = tuple(Part(**part) for part in data["parts"])
-            made = cls(data["title"], parts)
+            made = cls(data["title"], parts, data.get("seed"))
         except (KeyError, TypeError) as error:
             raise ValueError(
                 "an assignment must have a title and parts, each with exercise, answer "
@@ -146,7 +151,7 @@ def grade(
     Args:
         assignment: What was to be handed in.
         folder: Where the submissions are.
-        seed: Draws the cases; None draws the seed.
+        seed: Draws the cases; None takes the assignment's, or draws one.
         limits: On time and memory; None takes the defaults.
         jobs: How many submissions run at a time.
         done: Called with the marks of each submission, as they are ready.
@@ -154,11 +159,16 @@ def grade(
     Returns:
         The marks in the order of the students' names, and the seed.
     """
+    seed = assignment.seed if seed is None else seed
     seed = secrets.randbelow(2**31) if seed is None else seed
     files = [f for f in sorted(Path(folder).iterdir()) if not f.name.startswith(".")]
+    # Cases and right answers are the same for all of a framework.
+    markers = functools.cache(
+        lambda wing: [make_marker(p.exercise, wing, seed) for p in assignment.parts]
+    )
 
     def one(path: Path) -> Marks:
-        marks = _grade_one(assignment, path, seed, limits or Limits())
+        marks = _grade_one(assignment, path, markers, limits or Limits())
         done(marks)
         return marks
 
@@ -166,14 +176,19 @@ def grade(
         return list(pool.map(one, files)), seed
 
 
-def _grade_one(assignment: Assignment, path: Path, seed: int, limits: Limits) -> Marks:
+def _grade_one(
+    assignment: Assignment,
+    path: Path,
+    markers: Callable[[str], list[Marking | Trial]],
+    limits: Limits,
+) -> Marks:
     student = path.name if path.is_dir() else path.stem
     try:
         cells = read_submission(path)
         wing = find_wing(cells)
     except (ValueError, OSError) as error:
         return Marks(student, "", assignment.parts, (), str(error), alias=student)
-    markings = [make_marker(part.exercise, wing, seed) for part in assignment.parts]
+    markings = markers(wing)
     tasks = [
         (part.answer, marking.task(seconds=limits.seconds))
         for part, marking in zip(assignment.parts, markings, strict=True)

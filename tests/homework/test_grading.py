@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pytest
+from students import FORGING, PATCHING, SAID, sabotage
 
 from course_lib.homework import EXERCISES
 from course_lib.homework.__main__ import main
@@ -88,38 +89,28 @@ CLASS = {
     ),
     "blank": ("import torch\n", [0, 0], "the submission defines no attend"),
     "crashing": (
-        ATTEND.replace("    if mask", "    if missing_name", 1) + NORM,
+        sabotage(ATTEND, "attend", "crashing") + NORM,
         [0, 5],
-        "NameError",
+        SAID["crashing"],
     ),
     "crashing_early": (
         "import torch\nraise RuntimeError('not today')" + ATTEND,
         [0, 0],
         "while it was loaded, it raised RuntimeError",
     ),
+    "exiting_early": (
+        "import os\nONE = 1\nos._exit(ONE)\n" + ATTEND + NORM + "x = attend()",
+        [6, 5],
+        "",
+    ),
     "syntax": ("import torch\ndef attend(:\n" + NORM, [0, 0], "SyntaxError"),
-    "endless": (
-        ATTEND
-        + NORM.replace("    x = x", "    while True:\n        pass\n    x = x", 1),
-        [6, 0],
-        "it ran for more than",
-    ),
-    "hungry": (
-        ATTEND + NORM.replace("    x = x", "    torch.ones(2**31)\n    x = x", 1),
-        [6, 0],
-        "ran out of memory",
-    ),
-    "exiting": (
-        NORM
-        + ATTEND.replace("    scores", "    import sys; sys.exit(0)\n    scores", 1),
-        [0, 5],
-        "it called sys.exit",
-    ),
+    "endless": (ATTEND + sabotage(NORM, "norm", "endless"), [6, 0], SAID["endless"]),
+    "hungry": (ATTEND + sabotage(NORM, "norm", "hungry"), [6, 0], SAID["hungry"]),
+    "exiting": (NORM + sabotage(ATTEND, "attend", "exiting"), [0, 5], SAID["exiting"]),
     "exiting_hard": (
-        NORM
-        + ATTEND.replace("    scores", "    import os; os._exit(0)\n    scores", 1),
+        NORM + sabotage(ATTEND, "attend", "exiting_hard"),
         [0, 5],
-        "ended the process (exit status 0)",
+        SAID["exiting_hard"],
     ),
     "cheating_with_the_package": (
         NORM
@@ -145,13 +136,8 @@ def attend(q, k, v, mask=None):
     ),
     "cheating_by_patching": (
         NORM
+        + PATCHING
         + """
-import numpy as np
-np.allclose = lambda *a, **k: True
-np.array_equal = lambda *a, **k: True
-import course_lib.homework.marking as marking
-marking._same = lambda *a: True
-
 def attend(q, k, v, mask=None):
     return v[..., :1, :] + 0 * q[..., :1]
 """,
@@ -160,21 +146,7 @@ def attend(q, k, v, mask=None):
     ),
     "cheating_by_heart": (NORM + page_answers(), [0, 5], "In the case"),
     "cheating_with_a_forged_result": (
-        NORM
-        + """
-import json, os
-
-def attend(q, k, v, mask=None):
-    for number in range(3, 20):
-        try:
-            for case in range(6):
-                line = {"part": 0, "case": case, "trouble": "", "used": [],
-                        "outputs": [], "token": ""}
-                os.write(number, json.dumps(line).encode() + b"\\n")
-        except OSError:
-            pass
-    os._exit(0)
-""",
+        NORM + "def attend(q, k, v, mask=None):" + FORGING,
         [0, 5],
         "ended the process",
     ),

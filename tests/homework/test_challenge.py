@@ -1,0 +1,174 @@
+"""Open-ended tasks: a score between a baseline and a known bound, on hidden data."""
+
+import dataclasses
+import pickle
+
+import numpy as np
+import pytest
+
+from course_lib import homework
+from course_lib.homework import CHALLENGES, Challenge, check
+from course_lib.homework.challenge import Draw, Trial
+from course_lib.homework.grading import find_alias
+from course_lib.homework.leaderboard import Leaderboard
+from course_lib.homework.report import Score
+from course_lib.homework.running import Outcome
+
+GUESS = Challenge(
+    call="f(x)",
+    draw=lambda rng: {
+        name: Draw(
+            arguments=(rng.standard_normal((7, 2)),),
+            truth=np.full(7, 3.0),
+            shape=(7,),
+            baseline=5.0,
+            bound=1.0,
+        )
+        for name in ("one", "two")
+    },
+    score=lambda got, truth: float(np.abs(got - truth).mean()) + 1,
+    measure="distance",
+    baseline="always 7",
+    bound="always right",
+    full=0.5,
+)
+
+
+def report(*outcomes, **changes):
+    trial = Trial("guess", dataclasses.replace(GUESS, **changes), "torch", 3)
+    made = [
+        o if isinstance(o, Outcome) else Outcome(outputs=(np.asarray(o),))
+        for o in outcomes
+    ]
+    return trial.report(made)
+
+
+def guess(value):
+    return np.full(7, float(value))
+
+
+@pytest.mark.parametrize(
+    ("value", "share"),
+    [(7, 0), (9, 0), (6, 0.5), (6.1, 0.4), (6.9, 0), (5, 1), (3, 1)],
+)
+def test_points_are_tenths_of_the_way_to_the_goal(value, share):
+    made = report(guess(value), guess(value))
+    assert made.share == share
+    assert made.passed == (share == 1)
+    assert made.score.value == pytest.approx(1 + abs(value - 3))
+
+
+def test_a_high_score_may_be_better():
+    made = report(guess(5), guess(5), score=lambda got, truth: 5 - 0.5 * got.mean())
+    assert made.score.value == 2.5
+    assert made.share == 1
+    draws = GUESS.draw(np.random.default_rng(0))
+    turned = {
+        n: dataclasses.replace(d, baseline=1.0, bound=5.0) for n, d in draws.items()
+    }
+    made = report(guess(6), guess(6), draw=lambda rng: turned, score=lambda g, t: 2.0)
+    assert made.share == 0.5
+
+
+@pytest.mark.parametrize(
+    ("outcome", "words"),
+    [
+        (Outcome(trouble="it raised."), "Called as f(x), it raised."),
+        (np.zeros((7, 1)), "it returned shape (7, 1) where (7,) is due."),
+        (np.zeros(7, dtype=int), "it returned int64 where floating-point"),
+        (np.full(7, np.nan), "7 of its 7 numbers are NaN or infinite."),
+    ],
+)
+def test_a_draw_without_a_result_counts_as_the_baseline(outcome, words):
+    made = report(guess(3), outcome)
+    assert words in made.message
+    assert made.score.value == 3
+    assert made.share == 1  # 2 of 4 on the way from 5 to 1, and half of it is enough
+    assert not made.passed
+    neither = report(outcome, outcome)
+    assert neither.share == 0
+    assert neither.score is None
+
+
+def test_what_is_forbidden_earns_nothing():
+    made = report(guess(3), Outcome(outputs=(guess(3),), used=("torch.sort",)))
+    assert made.share == 0
+    assert made.score is None
+    assert "It calls torch.sort" in made.message
+
+
+def test_a_score_that_is_no_number_earns_nothing():
+    assert report(guess(3), guess(3), score=lambda got, truth: np.nan).share == 0
+
+
+def test_the_truth_stays_with_the_marker():
+    trial = Trial("guess", GUESS, "torch", 3)
+    secret = np.full(7, 3.0).tobytes()
+    assert secret in pickle.dumps(trial.draws["one"].truth)
+    assert secret not in pickle.dumps(trial.task())
+
+
+def test_check_scores_a_challenge(wing, monkeypatch):
+    monkeypatch.setitem(homework.CHALLENGES, "guess", GUESS)
+    made = check(lambda x: 0 * x[:, 0] + 5, "guess", wing=wing.name)
+    assert made.share == 1
+    assert repr(made).startswith("guess: full points. The distance is 3. The baseline")
+    assert made.as_dict()["score"]["bound"] == 1
+    blank = check(lambda x: None, "guess", wing=wing.name)
+    assert "not yet" in repr(blank)
+
+
+@pytest.mark.parametrize("name", CHALLENGES)
+def test_a_bound_is_known_and_no_baseline_reaches_it(name):
+    challenge = CHALLENGES[name]
+    seeds = [Trial(name, challenge, "torch", seed).draws for seed in (7, 7, 8)]
+    for draws in seeds:
+        for draw in draws.values():
+            assert np.isfinite([draw.baseline, draw.bound]).all()
+            assert draw.baseline != draw.bound
+    first, again, other = ([pickle.dumps(d) for d in s.values()] for s in seeds)
+    assert first == again
+    assert not set(first) & set(other)
+    ways = {np.sign(d.bound - d.baseline) for draws in seeds for d in draws.values()}
+    assert len(ways) == 1
+    assert 0 < challenge.full <= 1
+
+
+SCORES = [("Ada", Score(0.3, 0.9, 0.1, "error")), ("Bo", Score(0.2, 0.9, 0.1, "error"))]
+
+
+def test_a_leaderboard_has_the_best_first_and_shows_no_more_than_names(tmp_path):
+    board = Leaderboard.of("Guess", GUESS, SCORES)
+    names = [name for name, _ in board.rows]
+    assert names == ["bound: always right", "Bo", "Ada", "baseline: always 7"]
+    board.write(tmp_path / "board")
+    lines = (tmp_path / "board.csv").read_text().splitlines()
+    assert lines[0] == "name,distance"
+    assert lines[2] == "Bo,0.2"
+    assert "| Ada | 0.3 |" in (tmp_path / "board.md").read_text()
+
+
+def test_a_leaderboard_where_high_is_better():
+    high = [(name, Score(1 - s.value, 0.1, 0.9, "error")) for name, s in SCORES]
+    names = [name for name, _ in Leaderboard.of("Guess", GUESS, high).rows]
+    assert [names[0], names[-1]] == ["bound: always right", "baseline: always 7"]
+    assert names[1:3] == ["Bo", "Ada"]
+
+
+def test_a_leaderboard_of_no_scores_is_empty():
+    assert Leaderboard.of("Guess", GUESS, []).rows == ()
+
+
+@pytest.mark.parametrize(
+    ("code", "alias"),
+    [
+        ('ALIAS = "Ada"  # me', "Ada"),
+        ("x = 1\nALIAS = 'Bo 2.0'", "Bo 2.0"),
+        ('ALIAS = ""', ""),
+        ("", ""),
+        ('ALIAS = "bound: |<b>=1+1"', "bound b11"),
+        (f'ALIAS = "{"x" * 99}"', "x" * 30),
+    ],
+)
+def test_an_alias_is_a_name_and_nothing_else(code, alias):
+    assert find_alias(code.split("\n")) == alias
