@@ -38,7 +38,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # One step after the other, also under `make -j`: the tests are spread out already.
 .NOTPARALLEL:
-.PHONY: help book test lint types unit pairs outputs site notebooks homework grade bench coverage mutants clean
+.PHONY: help book test lint types unit pairs outputs site notebooks homework assignments grade student bench coverage mutants clean
 
 help: ## List what can be made
 	@echo "make TARGET, where TARGET is one of"
@@ -60,7 +60,7 @@ book: $(INSTALLED) ## Build the book and say where to open it
 	@echo
 	@echo "The book is ready. Open it in a browser: $(CURDIR)/$(SITE)/index.html"
 
-test: lint types unit pairs outputs site ## Check everything: code, notebooks, site
+test: lint types unit pairs outputs assignments site ## Check everything: code, notebooks, site
 	@echo "All checks passed."
 
 lint: $(INSTALLED) ## Style of the code (part of test)
@@ -72,7 +72,8 @@ types: $(INSTALLED) ## Type checker (part of test)
 
 # Every shape that a signature states is checked as well: see pyproject.toml.
 unit: $(INSTALLED) ## Unit tests (part of test)
-	$(BIN)/python -m pytest -n $(JOBS) tests --ignore tests/book/test_site.py
+	$(BIN)/python -m pytest -n $(JOBS) tests --ignore tests/book/test_site.py \
+		--ignore tests/homework/test_assignments.py
 
 pairs: $(INSTALLED) ## Each chapter's text and notebook agree (part of test)
 	$(BIN)/python book/_ext/notebooks.py --check
@@ -94,6 +95,9 @@ notebooks: $(INSTALLED) ## Execute the chapters whose code changed
 homework: $(INSTALLED) ## Build the assignments: for students, and for instructors
 	$(BIN)/python homework/build.py $(ASSIGNMENT)
 
+assignments: homework ## Test the assignments on a made-up class (part of test)
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup tests/homework/test_assignments.py
+
 # make grade ASSIGNMENT=attention SUBMISSIONS=folder; MARKS=folder to write to, JOBS at a time.
 HANDED_OUT := _build/homework/instructor
 MARKS ?= _build/marks/$(ASSIGNMENT)
@@ -104,6 +108,9 @@ grade: $(INSTALLED) ## Mark a folder of submissions: ASSIGNMENT=attention SUBMIS
 		exit 1; }
 	$(BIN)/python -m course_lib.homework "$(HANDED_OUT)/$(ASSIGNMENT)/assignment.json" \
 		"$(SUBMISSIONS)" --out "$(MARKS)" --jobs $(JOBS)
+
+student: $(INSTALLED) ## Site and notebooks without solutions, and the solutions apart
+	$(BIN)/python homework/student.py
 
 # All cores: with one thread in PyTorch only, JAX would run against a bound opponent.
 bench: $(INSTALLED) ## Compare our speed with what a reader would pick instead

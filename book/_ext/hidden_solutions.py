@@ -78,17 +78,24 @@ def _keep(
         if cell.cell_type != "markdown":
             cells += [cell] if inside == solutions else []
             continue
-        kept, end = [], 0
-        for edge in SOLUTION.finditer(cell.source):
-            kept += [cell.source[end : edge.start()]] if inside == solutions else []
-            inside, end = edge["edge"] == "start", edge.end()
-            if inside and titles:
-                kept.append(f"\n## {titles[edge['label']]}\n")
-        kept += [cell.source[end:]] if inside == solutions else []
-        cell.source = "".join(kept).strip("\n")
+        cell.source, inside = _cut(cell.source, inside, solutions, titles or {})
         cells += [cell] if cell.source else []
     notebook.cells = cells
     return notebook
+
+
+def _cut(
+    text: str, inside: bool, solutions: bool, titles: Mapping[str, str]
+) -> tuple[str, bool]:
+    """What of a text is kept, and whether it ends inside of a solution."""
+    kept, end = [], 0
+    for edge in SOLUTION.finditer(text):
+        kept += [text[end : edge.start()]] if inside == solutions else []
+        inside, end = edge["edge"] == "start", edge.end()
+        if inside and edge["label"] in titles:
+            kept.append(f"\n## {titles[edge['label']]}\n")
+    kept += [text[end:]] if inside == solutions else []
+    return "".join(kept).strip("\n"), inside
 
 
 def strip_downloads(app: Sphinx, exception: Exception | None) -> None:
@@ -98,6 +105,9 @@ def strip_downloads(app: Sphinx, exception: Exception | None) -> None:
     for path in Path(app.outdir, "_sources").rglob("*.ipynb"):
         notebook = nbformat.read(path, as_version=nbformat.NO_CONVERT)
         nbformat.write(without_solutions(notebook), path)
+    for path in Path(app.outdir, "_sources").rglob("*.md"):
+        text, _ = _cut(path.read_text(encoding="utf-8"), False, False, {})
+        path.write_text(f"{text}\n", encoding="utf-8")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

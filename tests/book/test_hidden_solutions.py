@@ -1,10 +1,11 @@
 """A site without solutions: none on the pages, none in what can be downloaded."""
 
 import re
+from types import SimpleNamespace
 
 import nbformat
 import pytest
-from hidden_solutions import without_solutions
+from hidden_solutions import only_solutions, strip_downloads, without_solutions
 from notebook_pairs import read_cells
 from small_books import ROOT, cell
 
@@ -92,6 +93,36 @@ def test_the_notebook_to_download_has_none(book):
     assert "solution-" not in text
     assert text.count("question") == 2
     assert "The end." in text
+
+
+def test_the_instructor_gets_the_solutions_under_their_titles(book):
+    book.write(*EXERCISES)
+    notebook = only_solutions(read_cells(book.text.read_text()))
+    nbformat.validate(notebook)
+    text = "\n".join(one.source for one in notebook.cells)
+    assert text.count("answer") == 4
+    assert "question" not in text
+    assert [line for line in text.splitlines() if line.startswith("## ")] == [
+        "## By hand",
+        "## In code",
+    ]
+    assert len(notebook.cells) == 5  # two titles, three cells of code
+
+
+@pytest.mark.parametrize("shown", [True, False])
+def test_no_file_that_the_site_offers_has_one(book, tmp_path, shown):
+    book.write(*EXERCISES)
+    sources = tmp_path / "_sources"
+    sources.mkdir()
+    nbformat.write(read_cells(book.text.read_text()), sources / "chapter.ipynb")
+    (sources / "chapter.md").write_text(book.text.read_text())
+    config = SimpleNamespace(show_solutions=shown)
+    strip_downloads(SimpleNamespace(config=config, outdir=tmp_path), None)
+    for path in sources.iterdir():
+        text = path.read_text()
+        assert text.count("answer") == (4 if shown else 0), path
+        assert text.count("question") == 2
+        assert "The end." in text
 
 
 def test_a_page_of_ours_keeps_all_but_its_solutions():

@@ -218,9 +218,7 @@ def kernel_regression(queries, keys, values, bandwidth):
     return mine(queries, keys, values, bandwidth=bandwidth)[0]
 """
     mean = "def predict(x, y, x_new):\n    return y.mean().expand(len(x_new), 1)\n"
-    framework = (
-        "def softmax(scores):\n    return torch.nn.functional.softmax(scores, -1)"
-    )
+    framework = "def softmax(scores):\\n    return torch.softmax(scores, dim=-1)\\n"
     lookup = "def soft_lookup(query, keys, values, temperature):"
     cases = {
         "perfect_torch": (filled("torch", answers["torch"]), [4, 8, 6, 8], ""),
@@ -236,7 +234,6 @@ def kernel_regression(queries, keys, values, bandwidth):
             "the ½ in exp(-u²/2) is missing",
         ),
         "blank": (student(SLUG, "torch"), [0, 0, 0, 0], "it returned NoneType"),
-        "blank_nnx": (student(SLUG, "nnx"), [0, 0, 0, 0], "it returned NoneType"),
         "crashing_early": (
             filled("torch", some, before="raise RuntimeError('not today')"),
             [4, 8, 6, 0],
@@ -278,6 +275,10 @@ def kernel_regression(queries, keys, values, bandwidth):
 
 
 CLASS = made_up_class() if BUILT.exists() else {}
+
+
+# JAX compiles at first. In PyTorch no right answer is slow, and endless ones end soon.
+LIMITS = {"torch": ("--seconds", "5", "--load-seconds", "9"), "nnx": ()}
 
 
 @pytest.fixture(scope="module")
