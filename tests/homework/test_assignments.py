@@ -71,10 +71,8 @@ class TestWhatAStudentReceives:
     def test_it_has_every_question_and_no_answer(self, slug, wing):
         theirs, ours = code(student(slug, wing)), code(solution(slug, wing))
         for part in assignment(slug).parts:
-            (skeleton,) = [
-                c for c in theirs if any(d in c for d in defines(part.answer))
-            ]
-            (answer,) = [c for c in ours if any(d in c for d in defines(part.answer))]
+            skeleton = defining(theirs, part.answer)
+            answer = defining(ours, part.answer)
             assert "..." in skeleton
             assert len(skeleton) < len(answer)
             assert f"check({part.answer}, " in "\n".join(theirs)
@@ -218,7 +216,7 @@ def kernel_regression(queries, keys, values, bandwidth):
     return mine(queries, keys, values, bandwidth=bandwidth)[0]
 """
     mean = "def predict(x, y, x_new):\n    return y.mean().expand(len(x_new), 1)\n"
-    framework = "def softmax(scores):\\n    return torch.softmax(scores, dim=-1)\\n"
+    framework = "def softmax(scores):\n    return torch.softmax(scores, dim=-1)\n"
     lookup = "def soft_lookup(query, keys, values, temperature):"
     cases = {
         "perfect_torch": (filled("torch", answers["torch"]), [4, 8, 6, 8], ""),
