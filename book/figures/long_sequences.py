@@ -31,7 +31,7 @@ def tiles() -> Figure:
     """One tile of scores exists at a time, and three columns carry the sums."""
     n, tile, current = 8, 3, 2  # queries, keys in a tile, the tile at work
     keys = 4 * tile
-    figure, ax = plt.subplots(figsize=(7, 4.9))
+    figure, ax = plt.subplots(figsize=(5.4, 3.9))
     now = np.arange(keys) // tile == current
     done = np.arange(keys) // tile < current
 
@@ -55,8 +55,7 @@ def tiles() -> Figure:
     middle = tile * (current + 0.5)
     arrow(ax, (middle, 1.25), (middle, 0.15))
     arrow(ax, (middle, -n - 1.25), (middle, -n - 0.15))
-    label(ax, middle - tile, -n / 2, "forgotten", color=GRAY, fontsize=12)
-    label(ax, middle - 2 * tile, -n / 2, "forgotten", color=GRAY, fontsize=12)
+    label(ax, tile * current / 2, -n / 2, "forgotten", color=GRAY, fontsize=12)
     label(ax, middle, -n / 2, "scores\nnow", fontsize=12)
     label(ax, middle + tile, -n / 2, "not yet", color=GRAY, fontsize=12)
 
@@ -74,7 +73,7 @@ def tiles() -> Figure:
 
 def ring() -> Figure:
     """Four machines: queries stay, keys and values go round."""
-    figure, ax = plt.subplots(figsize=(7, 3.5))
+    figure, ax = plt.subplots(figsize=(5.7, 2.9))
     places = [(0, 0), (5.6, 0), (5.6, -3), (0, -3)]
     for i, (x, y) in enumerate(places):
         box(ax, x, y, 4.2, 1.9, fc="#F7F7F7")
