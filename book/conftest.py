@@ -26,6 +26,19 @@ from tolerance import outputs_differ, read_tolerance
 collect_ignore_glob = ["_*", "figures"]
 
 
+def compiled():
+    """Where JAX keeps what it compiled: pages share most of their small functions.
+
+    Each process has a folder of its own, for JAX writes there without a lock.
+    """
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "alone")
+    return {
+        "JAX_COMPILATION_CACHE_DIR": str(ROOT / "_build" / "compiled" / worker),
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+        "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+    }
+
+
 def compare_outputs(cell, test, ref, skip_compare=None):
     """Take the place of nbval's method: say whether a cell gave what is stored."""
     del skip_compare
@@ -44,7 +57,7 @@ def pytest_configure(config):
         """A kernel that starts as the tool's does."""
 
         def __init__(self, *args, **kwargs):
-            with mock.patch.dict(os.environ, kernel_environment()):
+            with mock.patch.dict(os.environ, kernel_environment() | compiled()):
                 super().__init__(*args, **kwargs)
 
     # nbval's classes call super() by their global names, so that a subclass put in

@@ -167,8 +167,23 @@ def sample(number: int, seed: int, folder: str, without: str = "") -> list[Mutan
     return [dice.choice(by_line[line]) for line in lines]
 
 
-def run_tests(scratch: Path, tests: list[str], log: Path) -> str:
-    """Run tests in a fork of this process, which has the frameworks in memory."""
+class Order:
+    """A wing's slip is left to its own tests; elsewhere NNX, which compiles, waits."""
+
+    def __init__(self, path: Path):
+        room = path.relative_to(ROOT).parts[1]
+        self.other = {"torch": "nnx", "nnx": "torch"}.get(room, "")
+
+    def pytest_collection_modifyitems(self, items: list) -> None:
+        def wings(item) -> list[str]:
+            return item.callspec.id.split("-") if hasattr(item, "callspec") else []
+
+        items[:] = [item for item in items if self.other not in wings(item)]
+        items.sort(key=lambda item: "nnx" in wings(item) and not self.other)
+
+
+def run_tests(scratch: Path, mutant: Mutant, log: Path) -> str:
+    """Run its tests in a fork of this process, which has the frameworks in memory."""
     child = os.fork()
     if child == 0:
         os.setsid()
@@ -181,7 +196,9 @@ def run_tests(scratch: Path, tests: list[str], log: Path) -> str:
         try:
             import pytest
 
-            code = pytest.main(["-x", "-q", "-p", "no:cacheprovider", *tests])
+            options = ["-x", "-q", "-p", "no:cacheprovider"]
+            tests = tests_of(mutant.path)
+            code = pytest.main([*options, *tests], plugins=[Order(mutant.path)])
         finally:
             os._exit(code)
     deadline = time.monotonic() + LIMIT
@@ -224,7 +241,7 @@ def main() -> None:
             __import__(framework)
 
         log = Path(folder) / "log"
-        if run_tests(scratch, tests_of(drawn[0].path), log) != "survived":
+        if run_tests(scratch, drawn[0], log) != "survived":
             sys.exit(f"The tests fail without any mutant:\n{log.read_text()}")
         counts: dict[str, int] = {}
         for number, mutant in enumerate(drawn, start=options.skip + 1):
@@ -232,7 +249,7 @@ def main() -> None:
             source = mutant.path.read_text()
             (scratch / name).write_text(mutant.apply(source))
             began = time.monotonic()
-            verdict = run_tests(scratch, tests_of(mutant.path), log)
+            verdict = run_tests(scratch, mutant, log)
             (scratch / name).write_text(source)
             counts[verdict] = counts.get(verdict, 0) + 1
             old = " ".join(source[mutant.start : mutant.end].split())
