@@ -35,14 +35,15 @@ def _pair(ax: Axes, title: str, held: tuple[tuple[int, ...], ...], notes: list[s
     arrow(ax, (4.1, 1.9), (3.25, 1.9))
     for i, note in enumerate(notes):
         label(ax, 3.8, -1.0 - 0.75 * i, note, color=GRAY, fontsize=11)
-    ax.set(xlim=(-0.4, 8.0), ylim=(-2.3, 4.6), title=title)
+    label(ax, 3.8, 4.95, title, fontsize=12.5)
+    ax.set(xlim=(-0.4, 8.0), ylim=(-2.3, 5.4))
     ax.set_aspect("equal")
     ax.axis("off")
 
 
 def sharing() -> Figure:
     """Copies of the weights in both processes, and a half of them in each."""
-    figure, (copies, shards) = plt.subplots(1, 2, figsize=(7.2, 3.2))
+    figure, (copies, shards) = plt.subplots(1, 2, figsize=(7.2, 3.4))
     everything = (0, 1, 2, 3)
     _pair(
         copies,
