@@ -18,13 +18,16 @@ import secrets
 import shutil
 import sys
 import tempfile
+import warnings
 from pathlib import Path
 
 import jupytext
 import nbformat
 import yaml
 from nbformat import NotebookNode
-from otter.assign import main as otter_assign
+
+with warnings.catch_warnings(action="ignore"):  # otter takes its files by pkg_resources
+    from otter.assign import main as otter_assign
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "homework"), str(ROOT / "book" / "_ext")]
@@ -51,6 +54,7 @@ def build(master: Path, out: Path, *, seed: int | None = None) -> None:
     repository = config["repository"]["url"].rstrip("/")
     for wing in WINGS:
         notebook = jupytext.read(master)
+        notebook.metadata.pop("jupytext")
         title = notebook.cells[0].source.partition("\n")[0].removeprefix("# ")
         parts = list(parse(notebook.cells, wing))
         (folder / "rubric.md").write_text(rubric(parts, title), encoding="utf-8")
