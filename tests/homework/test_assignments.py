@@ -130,20 +130,6 @@ def test_points_and_minutes_add_up(slug):
     assert all(line in marked for q in questions for line in q.get("rubric", ()))
 
 
-@pytest.fixture
-def default_precision():
-    """JAX in 32 bits, as in a student's notebook; our tests run in 64."""
-    jax = sys.modules.get("jax")
-    if jax is None:
-        yield
-        return
-    before = jax.config.jax_enable_x64
-    jax.config.update("jax_enable_x64", False)
-    yield
-    jax.config.update("jax_enable_x64", before)
-
-
-@pytest.mark.usefixtures("default_precision")
 @pytest.mark.parametrize("wing", WINGS)
 @pytest.mark.parametrize("slug", SLUGS)
 def test_our_solutions_pass_the_public_and_the_hidden_tests(slug, wing):
