@@ -338,7 +338,7 @@ CACHED_ATTENTION = Exercise(
 def _generate_cases(rng):
     def case(batch, prompt, new, cached, v=7):
         tables = 1.5 * rng.standard_normal((2, v, v))
-        model = ToyModel(*tables, prompt, cached)
+        model = ToyModel(tables[0], tables[1], prompt, cached)
         ids = rng.integers(0, v, (batch, prompt))
         return model, ids, rng.random((batch, new)), cached
 
