@@ -12,7 +12,8 @@ from course_lib.data.ledger import ledger
 from course_lib.data.markov import Source, entropy
 from course_lib.homework.challenge import Challenge, Draw
 
-N_TRAIN, N_NEW, LENGTH = 4000, 500, 24
+N_TRAIN, N_NEW = 4000, 500
+N_CONTEXT, N_WITH_GAPS = 24, 12  # codes of a stretch
 SECONDS = 90  # the assignments say 60: a machine that marks a class is a busy one
 
 
@@ -56,7 +57,7 @@ def _draw(arguments, truth, by_pairs):
 
 
 def _next_code(rng):
-    source, train, new = _draw_ledger(rng, LENGTH + 1)
+    source, train, new = _draw_ledger(rng, N_CONTEXT + 1)
     n_codes, contexts = len(source.table), new[:, :-1]
     truth = source.next_symbol(contexts)[:, -1]
     by_pairs = _table_of_pairs(train, n_codes).next_symbol(contexts)[:, -1]
@@ -64,7 +65,7 @@ def _next_code(rng):
 
 
 def _missing_codes(rng):
-    source, train, new = _draw_ledger(rng, LENGTH)
+    source, train, new = _draw_ledger(rng, N_WITH_GAPS)
     n_codes, missing = len(source.table), rng.random(new.shape) < 0.15
     shown = np.where(missing, n_codes, new)
     likely = np.where(missing[..., None], 1.0, np.eye(n_codes)[new])
