@@ -37,6 +37,8 @@ ENGINEER = {
     "kv-cache",
     "long-sequences",
     "efficient-attention",
+    "experts",
+    "budget",
     "pretrained",
     "sentence-vectors",
     "scale",
