@@ -160,6 +160,6 @@ class Trial:
         return (
             f"{score} The baseline, {self.challenge.baseline}, has {score.baseline:.4g}"
             f" and the bound, {self.challenge.bound}, has {score.bound:.4g}. That is "
-            f"{score.way:.0%} of the way and earns {share:.0%} of the points; all are "
-            f"for {self.challenge.full:.0%}."
+            f"{score.way:.0%} of the way from one to the other. All points are for "
+            f"{self.challenge.full:.0%}, and in tenths of them this earns {share:.0%}."
         )

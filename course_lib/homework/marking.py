@@ -69,16 +69,23 @@ class Marking:
             not o.trouble and all(map(_same, o.outputs, e))
             for o, e in zip(outcomes, self.expected, strict=True)
         ]
-        slips = self._slips(outcomes, right)
+        other_kind = {
+            i
+            for i, (o, e) in enumerate(zip(outcomes, self.expected, strict=True))
+            if not right[i] and not o.trouble and all(map(_alike, o.outputs, e))
+        }
+        slips = self._slips(outcomes, right, other_kind)
         marks = []
         for i, (name, case) in enumerate(self.cases.items()):
             if right[i]:
-                marks.append(CaseMark(name, True, "It agrees with the oracle.", "", 1))
+                marks.append(
+                    CaseMark(name, True, "It agrees with the right result.", "", 1)
+                )
                 continue
             found = outcomes[i].trouble or _describe(
                 outcomes[i].outputs, self.expected[i]
             )
-            if not outcomes[i].trouble:
+            if not outcomes[i].trouble and i not in other_kind:
                 found += (
                     f" Likely slip: {slips[i]}."
                     if slips[i]
@@ -111,10 +118,14 @@ class Marking:
         if other:
             parts.append(f'Likely slip in the case "{other.name}": {other.slip}.')
         if not parts:
-            parts.append(f"It agrees with the oracle in: {', '.join(self.cases)}.")
+            parts.append(
+                f"It agrees with the right result in: {', '.join(self.cases)}."
+            )
         return " ".join(parts)
 
-    def _slips(self, outcomes: list[Outcome], right: list[bool]) -> list[str]:
+    def _slips(
+        self, outcomes: list[Outcome], right: list[bool], other_kind: set[int]
+    ) -> list[str]:
         """For each case the slip that explains it, "" where there is none.
 
         Best is one that explains all that came out, the right as well as the wrong.
@@ -122,7 +133,8 @@ class Marking:
         went right before.
         """
         ran = [i for i, o in enumerate(outcomes) if not o.trouble]
-        wrong = [i for i in ran if not right[i]]
+        # Right numbers of another kind, such as a mask of floats, are no slip.
+        wrong = [i for i in ran if not right[i] and i not in other_kind]
         named = [""] * len(outcomes)
         if not wrong:
             return named
@@ -202,7 +214,7 @@ def _describe(outputs: Sequence[np.ndarray], expected: Sequence[np.ndarray]) -> 
         return f"{np.isnan(got).sum()} of its {got.size} numbers are NaN{place}."
     with np.errstate(invalid="ignore"):
         largest = np.abs(got.astype(np.float64) - due.astype(np.float64)).max()
-    return f"it differs from the oracle by up to {largest:.2g}{place}."
+    return f"it differs from the right result by up to {largest:.2g}{place}."
 
 
 def _shapes(case: Case) -> str:

@@ -62,6 +62,7 @@ def run(answer: Any, task: Task) -> Iterator[Outcome]:
             _, trouble = _guarded(
                 lambda: lib.set_weights(function, task.weights), unwatched, task.seconds
             )
+            trouble = trouble and (_misfit(lib, function, task.weights) or trouble)
         trouble = trouble and f"it could not be built: {_start(trouble)}"
     too_long = 0
     for case in task.cases:
@@ -73,6 +74,20 @@ def run(answer: Any, task: Task) -> Iterator[Outcome]:
         too_long += outcome.trouble.startswith(_TOO_LONG)
         if too_long == 2:  # the class is waiting
             trouble = "it was not run: two cases ran for too long."
+
+
+def _misfit(lib: Any, layer: Any, weights: dict[str, np.ndarray]) -> str:
+    """In the student's words: which parameters a layer lacks, and has instead."""
+    try:
+        names = set(lib.get_weights(layer))
+    except Exception:  # whatever the layer is, the error of set_weights is the better
+        return ""
+    lacks, extra = sorted(weights.keys() - names), sorted(names - weights.keys())
+    said = [f"it has no {', '.join(lacks)}"] if lacks else []
+    said += (
+        [f"it has {', '.join(extra)}, which the text does not name"] if extra else []
+    )
+    return " and ".join(said) + "." if said else ""
 
 
 def _start(trouble: str) -> str:
@@ -165,7 +180,7 @@ class _WrongResultError(Exception):
 def _outputs(got: Any, task: Task) -> tuple[np.ndarray, ...]:
     """What the answer returned, in NumPy."""
     kind = _tensor_type(task.wing)
-    wanted = f"{kind.__module__.split('.')[0]}.{kind.__name__}"
+    wanted = {"torch": "a torch.Tensor", "nnx": "a JAX array"}[task.wing]
     if task.returns == 1:  # an output may come with its weights
         got = (got[0] if isinstance(got, (tuple, list)) and got else got,)
     elif not isinstance(got, (tuple, list)) or len(got) != task.returns:
@@ -177,9 +192,8 @@ def _outputs(got: Any, task: Task) -> tuple[np.ndarray, ...]:
     for x in got:
         if not isinstance(x, kind):
             hint = " Does it end with return?" if x is None else ""
-            raise _WrongResultError(
-                f"it returned {type(x).__name__} where a {wanted} is due.{hint}"
-            )
+            came = "a NumPy array" if isinstance(x, np.ndarray) else type(x).__name__
+            raise _WrongResultError(f"it returned {came} where {wanted} is due.{hint}")
         dtype = str(x.dtype).removeprefix("torch.")
         if "float16" in dtype or "float8" in dtype:
             raise _WrongResultError(
@@ -248,7 +262,8 @@ class Watch:
         own = root == PACKAGE and PACKAGE in self.forbidden
         words = {*module.split(".")[1:], *name.split(".")}
         if own or not words.isdisjoint(self.forbidden):
-            self.used[f"{module}.{name}".removesuffix(".__init__")] = None
+            called = f"{module}.{name}".removesuffix(".__init__")
+            self.used[called.replace("jax._src.", "jax.")] = None
 
 
 def _is_ours(frame: FrameType) -> bool:

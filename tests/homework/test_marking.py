@@ -37,6 +37,7 @@ def test_numbers_are_not_booleans(wing, mark):
     for times in (1.0, 1.00005):
         report = mark(lambda t, s, c=times: xp.real(causal(t, s)) * c, "causal")
         assert "float32 where booleans are due" in repr(report)
+        assert "slip" not in repr(report)  # right numbers of another kind are none
     assert "booleans are due" in repr(
         mark(lambda t, s: xp.whole(causal(t, s)), "causal")
     )
@@ -66,8 +67,10 @@ def test_half_precision_is_told(wing, mark):
         assert f"it returned {dtype}" in repr(mark(rough, "softmax"))
 
 
-def test_an_answer_in_the_wrong_framework_is_told_so(mark):
-    assert "ndarray" in repr(mark(lambda s: np.ones(s.shape), "softmax"))
+def test_an_answer_in_the_wrong_framework_is_told_so(mark, wing):
+    due = {"torch": "a torch.Tensor", "nnx": "a JAX array"}[wing.name]
+    said = repr(mark(lambda s: np.ones(s.shape), "softmax"))
+    assert f"it returned a NumPy array where {due} is due." in said
 
 
 def test_an_answer_of_the_wrong_shape_is_told_both_shapes(mark):
@@ -109,6 +112,15 @@ def test_an_answer_that_breaks_is_reported_not_raised(mark):
     assert "ZeroDivisionError" in repr(mark(lambda *a: 1 / 0, "softmax"))
     assert "return" in repr(mark(lambda *a: None, "softmax"))
     assert "could not be built" in repr(mark(dict, "multihead"))
+
+
+def test_a_layer_with_other_parameters_is_told_which(mark, wing):
+    def build(width, heads, **rngs):
+        return wing.make(wing.lib.FeedForward, width, 2 * width)
+
+    said = repr(mark(build, "multihead"))
+    assert "it has no k_proj.bias, k_proj.weight, o_proj.bias" in said
+    assert "up_proj.bias, up_proj.weight, which the text does not name." in said
 
 
 def test_an_error_shows_the_students_line_its_shapes_and_a_hint(mark):
