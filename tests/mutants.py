@@ -231,12 +231,7 @@ def main() -> None:
         for name in tracked.splitlines():
             (scratch / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, scratch / name)
-        os.environ |= {
-            "PYTHONPATH": str(scratch),
-            "JAX_COMPILATION_CACHE_DIR": str(Path(folder) / "compiled"),
-            "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
-            "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
-        }
+        os.environ["PYTHONPATH"] = str(scratch)
         for framework in ("torch", "jax", "flax.nnx", "optax", "scipy"):
             __import__(framework)
 

@@ -100,7 +100,6 @@ def check(
             does one that raises errors of its own.
         ImportError: The wing's framework is not installed.
     """
-    check_choice("exercise", exercise, (*EXERCISES, *CHALLENGES))
     check_choice("wing", wing, ("torch", "nnx"))
     check_wing(wing)
     marker = make_marker(exercise, wing, seed)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from course_lib.data.firms import r_squared
 from course_lib.homework.exercise import Case
 from course_lib.homework.report import CaseMark, Report, Score, versions
 from course_lib.homework.running import Outcome, Task
@@ -37,6 +38,24 @@ class Draw:
     shape: tuple[int, ...]
     baseline: float
     bound: float
+
+
+def explained(output: np.ndarray, truth: np.ndarray) -> float:
+    """The score of predictions by R²."""
+    return r_squared(truth, output)
+
+
+def draw_explained(
+    arguments: Case, truth: np.ndarray, *, baseline: np.ndarray, bound: np.ndarray
+) -> Draw:
+    """A draw scored by R², from the predictions of the baseline and of the bound."""
+    return Draw(
+        arguments=arguments,
+        truth=truth,
+        shape=truth.shape,
+        baseline=explained(baseline, truth),
+        bound=explained(bound, truth),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,9 +7,9 @@ import math
 
 import numpy as np
 
-from course_lib import data, oracle
+from course_lib import oracle
 from course_lib.homework import exercise as piece
-from course_lib.homework.challenge import Challenge, Draw
+from course_lib.homework.challenge import Challenge, draw_explained, explained
 from course_lib.homework.exercise import Exercise
 
 D, H = 12, 3
@@ -206,12 +206,8 @@ def _draw(rng):
     slopes = np.linalg.lstsq(columns(x), y.ravel())[0]
     fitted = (columns(x_new) @ slopes).reshape(y_new.shape)
     return {
-        "new tables": Draw(
-            arguments=(x, y, x_new),
-            truth=y_new,
-            shape=y_new.shape,
-            baseline=data.r_squared(y_new, fitted),
-            bound=data.r_squared(y_new, signal),
+        "new tables": draw_explained(
+            (x, y, x_new), y_new, baseline=fitted, bound=signal
         )
     }
 
@@ -221,7 +217,7 @@ CHALLENGES = {
     "supply_chain": Challenge(
         call="f(x, y, x_new)",
         draw=_draw,
-        score=lambda output, truth: data.r_squared(truth, output),
+        score=explained,
         measure="R²",
         baseline="a regression on a firm's own row and the mean of the others",
         bound="the true customers and suppliers",

@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from course_lib import data, oracle
-from course_lib.homework.challenge import Challenge, Draw
+from course_lib.homework.challenge import Challenge, draw_explained, explained
 from course_lib.homework.exercise import Exercise
 
 
@@ -202,12 +202,11 @@ def _draw(rng):
     design = columns[past].reshape(-1, columns.shape[-1])
     slopes = np.linalg.lstsq(design, y[past].ravel())[0]
     return {
-        "new quarters": Draw(
-            arguments=(x[past], y[past], x[new]),
-            truth=y[new],
-            shape=y[new].shape,
-            baseline=data.r_squared(y[new], columns[new] @ slopes),
-            bound=data.r_squared(y[new], expected[new]),
+        "new quarters": draw_explained(
+            (x[past], y[past], x[new]),
+            y[new],
+            baseline=columns[new] @ slopes,
+            bound=expected[new],
         )
     }
 
@@ -216,7 +215,7 @@ CHALLENGES = {
     "private_firms": Challenge(
         call="f(x, y, x_new)",
         draw=_draw,
-        score=lambda output, truth: data.r_squared(truth, output),
+        score=explained,
         measure="R²",
         baseline="a regression on a firm's own row and its sector's average news",
         bound="the true networks of peers and rivals",

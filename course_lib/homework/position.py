@@ -5,8 +5,8 @@ The challenge is a feed of events in which the last one of the same kind counts.
 
 import numpy as np
 
-from course_lib import data, oracle
-from course_lib.homework.challenge import Challenge, Draw
+from course_lib import oracle
+from course_lib.homework.challenge import Challenge, draw_explained, explained
 from course_lib.homework.exercise import Exercise
 
 
@@ -140,12 +140,8 @@ def _draw(rng):
     x_new, y_new, signal = _feeds(rng, 500, codes)
     means = np.array([y[x == code].mean() for code in range(codes.size)])
     return {
-        "new feeds": Draw(
-            arguments=(x, y, x_new),
-            truth=y_new,
-            shape=y_new.shape,
-            baseline=data.r_squared(y_new, means[x_new]),
-            bound=data.r_squared(y_new, signal),
+        "new feeds": draw_explained(
+            (x, y, x_new), y_new, baseline=means[x_new], bound=signal
         )
     }
 
@@ -154,7 +150,7 @@ CHALLENGES = {
     "rating_news": Challenge(
         call="f(x, y, x_new)",
         draw=_draw,
-        score=lambda output, truth: data.r_squared(truth, output),
+        score=explained,
         measure="R²",
         baseline="the mean return after the same code",
         bound="what the codes mean and how returns respond",
