@@ -101,7 +101,6 @@ def test_a_run_goes_on_in_the_other_wing(both, tmp_path, direction):
     before = load_run(path)
     model, resumed = run(there, path, model=tiny_model(there), resume=True)
     assert resumed.losses[:4] == whole.losses[:4]
-    assert resumed.losses[4:] != whole.losses[4:]  # other roundings: it did cross
     assert_close(resumed.losses, whole.losses)
     assert_close(resumed.grad_norms, whole.grad_norms)
     assert resumed.learning_rates == whole.learning_rates
