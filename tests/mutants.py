@@ -121,21 +121,20 @@ def _code(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def tests_of(path: Path) -> list[str]:
-    """Test files for a module: its own first, then those that say its public names."""
+    """Test files for a module: its own, its users', and those that say its names."""
     stem, room = path.stem.replace("_", ""), path.parent.name
-    defined = [
+    defined = {
         node.name
         for node in ast.parse(path.read_text()).body
         if isinstance(node, (ast.FunctionDef, ast.ClassDef))
         and not node.name.startswith("_")
-    ]
-    imported = re.compile(rf"^\s*from [\w.]*\b{path.stem} import", re.MULTILINE)
+    }
     users = {
         module.stem.replace("_", "")
-        for module in path.parent.glob("*.py")
-        if imported.search(module.read_text()) and module.name != "__init__.py"
+        for module in (ROOT / "course_lib").rglob("*.py")
+        if module.name != "__init__.py" and not defined.isdisjoint(_imports(module))
     }
-    words = re.compile(r"\b(" + "|".join(defined or [room]) + r")\b")
+    words = re.compile(r"\b(" + "|".join(sorted(defined) or [room]) + r")\b")
     ranked = []
     for test in sorted((ROOT / "tests").rglob("test_*.py")):
         if test.is_relative_to(ROOT / "tests" / "book"):
@@ -148,6 +147,13 @@ def tests_of(path: Path) -> list[str]:
     ranked.append((True, True, float("inf"), ROOT / "tests" / "test_mirror.py"))
     files = [str(test.relative_to(ROOT)) for *_, test in sorted(ranked)]
     return list(dict.fromkeys(files))
+
+
+def _imports(path: Path) -> set[str]:
+    """The names that a module takes from others."""
+    nodes = ast.walk(ast.parse(path.read_text()))
+    found = (node.names for node in nodes if isinstance(node, ast.ImportFrom))
+    return {alias.name for names in found for alias in names}
 
 
 def sample(number: int, seed: int, folder: str, without: str = "") -> list[Mutant]:
