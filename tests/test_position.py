@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from wings import assert_close
+from wings import assert_close, get_wing
 
 from course_lib import oracle
 
@@ -64,6 +64,15 @@ def test_an_offset_takes_later_rows(wing, name):
     whole = wing.numpy(table(23))
     assert whole.shape == (23, D)
     np.testing.assert_array_equal(wing.numpy(table(T, 11)), whole[11 : 11 + T])
+
+
+@pytest.mark.parametrize("name", ["Sinusoidal", "Learned"])
+def test_an_offset_that_is_traced_may_start_the_whole_table(name):
+    nnx = pytest.importorskip("flax.nnx")
+    wing = get_wing("nnx")
+    table = wing.make(getattr(wing.lib, name), 23, D)
+    compiled = nnx.jit(lambda table, offset: table(23, offset))
+    np.testing.assert_array_equal(wing.numpy(compiled(table, 0)), wing.numpy(table(23)))
 
 
 def test_learned_positions_are_rows_of_the_table(wing):

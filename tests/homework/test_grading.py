@@ -209,6 +209,12 @@ def test_the_marks_expected_are_the_marks_given(student, graded):
     assert float(table[student]["out_of"]) == 11
 
 
+def test_a_process_may_take_what_its_tasks_may_take_one_after_the_other():
+    nothing = Limits().whole([])
+    assert nothing == 120 + 60 + 20  # to import, to load a cell, to stop
+    assert Limits(seconds=7).whole([]) == nothing - 20 + 7
+
+
 def test_a_notebook_is_run_cell_by_cell(graded):
     assert float(graded[1]["notebook"]["points"]) == 11
 
