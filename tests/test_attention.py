@@ -16,7 +16,7 @@ def draw(rng, dtype="float64", b=B, t=T, s=S, dh=DH, dv=DV, size=1.0):
     return [(size * rng.standard_normal(shape)).astype(dtype) for shape in shapes]
 
 
-sizes = st.integers(1, 7)
+sizes = st.sampled_from([1, 3, 7])  # few, since JAX compiles each new shape
 
 
 @given(

@@ -28,7 +28,7 @@ def graph(rng, n=N, batch=B, dtype="float64"):
 @settings(max_examples=8)
 @given(
     seed=st.integers(0, 2**32 - 1),
-    n=st.integers(1, 7),
+    n=st.sampled_from([1, 2, 7]),
     dtype=st.sampled_from(["float32", "float64"]),
 )
 def test_equals_the_oracle(wing, seed, n, dtype):

@@ -17,10 +17,10 @@ def layer(wing, name, dtype="float64"):
 
 
 @pytest.mark.parametrize("name", PIECES)
-@settings(max_examples=8)  # each new length is compiled anew in JAX
+@settings(max_examples=8)
 @given(
     seed=st.integers(0, 2**32 - 1),
-    length=st.integers(1, 7),
+    length=st.sampled_from([1, 2, 7]),
     dtype=st.sampled_from(["float32", "float64"]),
 )
 def test_equals_the_oracle(wing, name, seed, length, dtype):
