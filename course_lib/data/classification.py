@@ -78,7 +78,7 @@ MAJORITY_EXAMPLES = (
 def majority_class(entries: np.ndarray | tuple[int, ...] | list[int]) -> str:
     """Class "A" if more than half of the entries are 5 or above; a tie is "B"."""
     entries = np.asarray(entries)
-    return "A" if 2 * int((entries >= 5).sum()) > len(entries) else "B"
+    return "A" if 2 * (entries >= 5).sum() > len(entries) else "B"
 
 
 def majority(

@@ -38,7 +38,7 @@ class _Counted(Tokenizer):
                 to `specials` if it is not among them.
         """
         specials = special_tokens(specials, unknown)
-        bare = cls(specials, specials=specials, unknown=unknown)
+        bare = cls(specials, specials=specials)
         counts = Counter(t for text in as_texts(texts) for t in bare.split(text))
         for special in specials:
             del counts[special]

@@ -476,6 +476,33 @@ def test_the_mean_loss_is_over_everything_that_counts(wing):
     assert_close(wing.lib.mean_loss(model, cut, averaged), sum(ragged) / 31)
 
 
+def test_layers_that_vmap_stacked_drop_each_its_own():
+    nnx = pytest.importorskip("flax.nnx")
+    import jax.numpy as jnp
+    from wings import get_wing
+
+    class Stacked(nnx.Module):
+        def __init__(self, rngs):
+            self.size = nnx.Param(jnp.ones(()))
+            make = nnx.vmap(lambda rngs: nnx.Dropout(0.5, rngs=rngs))
+            self.layers = nnx.split_rngs(splits=2)(make)(rngs)
+
+        def __call__(self, x):
+            return self.size * nnx.vmap(lambda layer: layer(x))(self.layers)
+
+    def disagreement(model, x):
+        one, other = model(x)
+        return abs(one - other).mean()
+
+    rows = np.ones((1000, 1), "float32")
+    config = TrainConfig(steps=3, learning_rate=1e-9, weight_decay=0.0)
+    fit = get_wing("nnx").lib.fit
+    losses = fit(Stacked(nnx.Rngs(0)), [rows], disagreement, config=config).losses
+    # Each doubles or drops an entry: half of the time they differ, by 2.
+    np.testing.assert_allclose(losses, 1, atol=0.2)
+    assert len(set(losses)) == 3
+
+
 def test_a_whole_fit_compiles_once_and_the_next_not_at_all():
     jax = pytest.importorskip("jax")
     from wings import get_wing
