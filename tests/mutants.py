@@ -187,7 +187,8 @@ class Order:
         def wings(item) -> list[str]:
             return item.callspec.id.split("-") if hasattr(item, "callspec") else []
 
-        items[:] = [item for item in items if self.other not in wings(item)]
+        if self.other:
+            items[:] = [item for item in items if self.other not in wings(item)]
         items.sort(key=lambda item: "nnx" in wings(item) and not self.other)
 
 

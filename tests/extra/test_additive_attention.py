@@ -65,6 +65,19 @@ def test_additive_layers_agree_and_equal_the_oracle(both, rng):
         assert_close(grads[1][name], grads[0][name])
 
 
+@pytest.mark.parametrize("name", ["q", "k", "v", "w"])
+@pytest.mark.parametrize(
+    ("dtype", "words"),
+    [("int32", "must hold floating-point"), ("float64", "must share one dtype")],
+)
+def test_whole_numbers_and_mixed_kinds_are_refused(wing, no_hook, name, dtype, words):
+    shapes = {"q": (T, DH), "k": (S, DH), "v": (S, DV), "w": (DH,)}
+    kinds = dict.fromkeys(shapes, "float32") | {name: dtype}
+    arrays = {key: wing.array(np.ones(shapes[key], kinds[key])) for key in shapes}
+    with pytest.raises(ValueError, match=words):
+        wing.lib.additive_attention(**arrays)
+
+
 @pytest.mark.parametrize(
     ("shapes", "words"),
     [
