@@ -79,6 +79,12 @@ def test_an_answer_of_the_wrong_shape_is_told_both_shapes(mark):
     assert "(5,)" in repr(report)
 
 
+def test_one_query_keeps_its_row(wing, mark):
+    """A mask without the axis of its only query would broadcast, and go unnoticed."""
+    report = mark(lambda t, s: wing.array(np.tri(t, s, s - t) > 0).squeeze(), "causal")
+    assert [case.name for case in report.cases if not case.passed] == ["one query"]
+
+
 def test_too_few_tensors_are_counted(mark):
     assert "2 tensors are due" in repr(mark(lambda ids: ids, "next_token_pairs"))
     report = mark(lambda ids: (ids, ids, ids), "next_token_pairs")

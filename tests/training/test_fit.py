@@ -1,6 +1,7 @@
 """Training: losses, rates, the optimizer, and fit, over both wings and between them."""
 
 import dataclasses
+import inspect
 import math
 
 import numpy as np
@@ -192,6 +193,25 @@ def decoupled_adamw(w, grads, rates, betas, eps, decay):
         step = m_hat / (np.sqrt(v_hat) + eps)
         w = w - rate * (step + (decay if w.ndim >= 2 else 0) * w)
     return w
+
+
+def test_unless_told_otherwise_a_rate_is_constant_and_a_cosine_ends_at_zero():
+    def rates(**options):
+        config = TrainConfig(steps=9, **options)
+        return [schedules.learning_rate(step, config) for step in range(9)]
+
+    assert rates() == 9 * [TrainConfig.learning_rate]
+    assert rates(schedule="cosine")[-1] == 0
+    assert schedules.cosine(8, peak=0.3, steps=9) == 0
+
+
+def test_the_optimizers_numbers_are_those_of_torch_unless_told_otherwise():
+    torch = pytest.importorskip("torch")
+    theirs = inspect.signature(torch.optim.AdamW).parameters
+    ours = TrainConfig()
+    assert ours.learning_rate == theirs["lr"].default
+    for name in ("betas", "eps", "weight_decay"):
+        assert getattr(ours, name) == theirs[name].default
 
 
 def test_steps_are_those_of_the_published_algorithm(wing, rng):
