@@ -5,7 +5,7 @@ import os
 
 import numpy as np
 import pytest
-from tiny import summed_loss, tiny_data, tiny_model
+from tiny import summed_loss, tiny_class, tiny_data, tiny_model
 from wings import assert_close
 
 from course_lib.config import TrainConfig
@@ -90,6 +90,45 @@ def test_the_best_weights_and_the_patience_survive(wing, tmp_path):
     wing.lib.load_weights(other, path)  # the best ones, not the last
     for name, w in wing.lib.get_weights(other).items():
         assert (w == seen[1][name]).all()
+
+
+def counting_class(wing):
+    """The small model with a number that is no parameter: how often it was called."""
+    Tiny = tiny_class(wing.name)
+    if wing.name == "torch":
+        import torch
+
+        class Counting(Tiny):
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("calls", torch.zeros(()))
+
+            def forward(self, ids):
+                self.calls += 1
+                return super().forward(ids)
+
+        return Counting
+    from flax import nnx
+
+    class Counting(Tiny):
+        def __init__(self, *, rngs):
+            super().__init__(rngs=rngs)
+            self.calls = nnx.BatchStat(np.zeros(()))
+
+        def __call__(self, ids):
+            self.calls[...] += 1
+            return super().__call__(ids)
+
+    return Counting
+
+
+def test_what_a_model_keeps_besides_its_weights_survives(wing, tmp_path):
+    path, Counting = tmp_path / "run.safetensors", counting_class(wing)
+    for steps in (4, 7):
+        model = wing.cast(wing.make(Counting), "float64")
+        model, _ = run(wing, path, steps=steps, model=model, resume=steps > 4)
+        kept = model.calls if wing.name == "torch" else model.calls[...]
+        assert int(kept) == CONFIG.accumulate * steps
 
 
 @pytest.mark.parametrize("direction", [1, -1])
