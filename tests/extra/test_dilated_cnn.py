@@ -23,6 +23,16 @@ def test_equals_the_oracle(wing, rng, kernel_size):
     assert_close(wing.numpy(model(wing.array(x))), expected)
 
 
+def test_starts_with_xaviers_bounds(wing):
+    weights = wing.lib.get_weights(wing.make(wing.lib.DilatedCNN, 41, 2, kernel_size=3))
+    bound = np.sqrt(6 / (3 * (41 + 41)))
+    for name, w in weights.items():
+        if name.endswith("bias"):
+            assert not w.any()
+        else:
+            assert 0.99 * bound < np.abs(w).max() <= bound * (1 + 1e-6), name
+
+
 def test_sees_its_receptive_field_and_no_further(wing, rng):
     model = stack(wing)
     assert model.receptive_field == 8

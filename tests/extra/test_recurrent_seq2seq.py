@@ -42,6 +42,13 @@ def test_wings_agree_forward_and_in_every_gradient(both, rng, attend):
         assert np.abs(grad).max() > 0, f"{name} does nothing"
 
 
+def test_a_tokens_vector_starts_with_length_one(wing):
+    model = wing.make(wing.lib.RecurrentSeq2Seq, 503, 509, 10)
+    weights = wing.lib.get_weights(model)
+    for name in ("source_embedding.weight", "target_embedding.weight"):
+        assert np.isclose(weights[name].std() * np.sqrt(10), 1, rtol=0.05), name
+
+
 @pytest.mark.parametrize("attend", [True, False])
 def test_the_past_cannot_see_the_future(wing, rng, attend):
     source, target = ids(rng, S, V_SOURCE), ids(rng, T, V_TARGET)
