@@ -85,6 +85,14 @@ def test_one_query_keeps_its_row(wing, mark):
     assert [case.name for case in report.cases if not case.passed] == ["one query"]
 
 
+def test_where_one_token_has_it_all_only_it_is_kept():
+    """A rule that stops before p is passed keeps none there."""
+    drawn = marking.Marking("top_p", EXERCISES["top_p"], "torch", 3)
+    by_name = dict(zip(drawn.cases, drawn.expected, strict=True))
+    (kept,) = by_name["one token has it all"]
+    np.testing.assert_array_equal((kept > 0).sum(-1), 1)
+
+
 def test_too_few_tensors_are_counted(mark):
     assert "2 tensors are due" in repr(mark(lambda ids: ids, "next_token_pairs"))
     report = mark(lambda ids: (ids, ids, ids), "next_token_pairs")
