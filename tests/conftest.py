@@ -38,7 +38,7 @@ if importlib.util.find_spec("jax") is not None:
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 
 
-LARGE = 1.1e9  # bytes
+LARGE = 1.25e9  # bytes
 
 
 @pytest.fixture(scope="session", params=list(WINGS))

@@ -205,24 +205,24 @@ def assert_wings_agree(both, build, call):
         )
 
 
-def count(wing, name, config) -> int:
+def count(wing, name, config, *more) -> int:
     """Parameters of a model that is never given memory.
 
-    The second block counts for the others: JAX's time grows with the square of them.
+    In JAX, whose time grows with the square of the depth, the second block counts for
+    the others.
     """
-    one, two = (_count(wing, name, replace(config, n_layers=n)) for n in (1, 2))
-    return one + (config.n_layers - 1) * (two - one)
-
-
-def _count(wing, name, config) -> int:
     model = getattr(wing.lib, name)
     if wing.name == "torch":
         import torch
 
         with torch.device("meta"):
-            return sum(p.numel() for p in model(config).parameters())
+            return sum(p.numel() for p in model(config, *more).parameters())
     import jax
     from flax import nnx
 
-    shapes = nnx.eval_shape(lambda: model(config, rngs=nnx.Rngs(0)))
-    return sum(p.size for p in jax.tree.leaves(nnx.state(shapes, nnx.Param)))
+    def size(depth: int) -> int:
+        shallow = replace(config, n_layers=depth)
+        shapes = nnx.eval_shape(lambda: model(shallow, *more, rngs=nnx.Rngs(0)))
+        return sum(p.size for p in jax.tree.leaves(nnx.state(shapes, nnx.Param)))
+
+    return size(1) + (config.n_layers - 1) * (size(2) - size(1))
