@@ -33,11 +33,11 @@ def marian(seed=0, **options):
 def decode_greedily(wing, model, source, mask, start, n):
     """The likeliest token after the likeliest token, whatever it is."""
     memory = model.encode(source, source_mask=mask)
-    target = np.full((len(source), 1), start)
-    for _ in range(n):
+    # What is to come holds the start's id, which the past can't see: one shape for JAX.
+    target = np.full((len(source), n + 1), start)
+    for t in range(n):
         scores = model.decode(wing.array(target), memory, source_mask=mask)
-        best = wing.numpy(scores)[:, -1].argmax(axis=-1)
-        target = np.concatenate([target, best[:, None]], axis=1)
+        target[:, t + 1] = wing.numpy(scores)[:, t].argmax(axis=-1)
     return target[:, 1:]
 
 
