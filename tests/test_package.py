@@ -126,6 +126,15 @@ def test_the_oldest_versions_are_the_lower_bounds():
     assert not oldest, "these are pinned but not needed"
 
 
+def test_no_page_uses_what_the_oldest_flax_lacks():
+    """`nnx.List` came after 0.11.2, which Colab has; `nnx.data([...])` is in both."""
+    for folder in ("book", "course_lib", "homework"):
+        for path in (ROOT / folder).rglob("*"):
+            if path.suffix in (".py", ".md"):
+                text = path.read_text(encoding="utf-8")
+                assert not re.search(r"\bnnx\.(List|Dict)\b", text), path
+
+
 def test_pins_are_for_every_machine():
     for name in ("constraints.txt", "constraints-oldest.txt"):
         for package, version in pins(name).items():
