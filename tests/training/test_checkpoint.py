@@ -150,6 +150,9 @@ def test_a_run_goes_on_in_the_other_wing(both, tmp_path, direction):
         assert ours.keys() == theirs.keys() == model_paths(there, model)
         for name in ours:
             assert_close(ours[name], theirs[name])
+    # Only its own framework can train this model, and it is what the file holds.
+    for name, values in there.lib.get_weights(model).items():
+        np.testing.assert_array_equal(values, ends[0].weights[name])
 
 
 def model_paths(wing, model):
