@@ -132,7 +132,7 @@ class NNX(Wing):
         """Gradients of the scalar `f(model)` in every parameter, PyTorch's layout."""
         from flax import nnx
 
-        grads = nnx.grad(f)(model)
+        grads = nnx.jit(nnx.grad(f))(model)
         as_model = nnx.clone(model)
         nnx.update(as_model, grads)
         return self.lib.get_weights(as_model)
