@@ -85,6 +85,14 @@ def test_a_mask_is_filled_where_it_allows():
     np.testing.assert_array_equal(image.get_array(), allowed)
 
 
+def test_lines_part_the_cells_of_a_mask_and_leave_its_labels_alone():
+    ax = plot.mask(np.ones((2, 3), dtype=bool), "ab", "xyz")
+    for axis, labels in ((ax.xaxis, "xyz"), (ax.yaxis, "ab")):
+        edges = np.arange(len(labels) + 1) - 0.5
+        np.testing.assert_array_equal(axis.get_minorticklocs(), edges)
+        assert [t.get_text() for t in axis.get_ticklabels()] == list(labels)
+
+
 def test_a_floor_says_its_value():
     _, ax = plt.subplots()
     plot.curve(ax, np.arange(5), np.arange(5) / 4, "loss", color=plot.TORCH)

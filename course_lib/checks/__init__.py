@@ -33,6 +33,7 @@ from course_lib.checks.models import (
 )
 from course_lib.checks.numbers import (
     check_choice,
+    check_divides,
     check_even,
     check_heads,
     check_positive,
@@ -58,6 +59,7 @@ __all__ = [
     "check_cache_room",
     "check_choice",
     "check_context",
+    "check_divides",
     "check_even",
     "check_graph",
     "check_heads",

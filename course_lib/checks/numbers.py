@@ -16,19 +16,26 @@ def check_heads(d_model: int, n_heads: int, n_kv_heads: int) -> None:
     sizes = {"d_model": d_model, "n_heads": n_heads, "n_kv_heads": n_kv_heads}
     for name, size in sizes.items():
         check_size(name, size)
-    if d_model % n_heads:
-        nearest = nearest_divisor(d_model, n_heads)
+    check_divides("n_heads", n_heads, "d_model", d_model)
+    check_divides("n_kv_heads", n_kv_heads, "n_heads", n_heads)
+
+
+def check_divides(name: str, part: int, whole_name: str, whole: int) -> None:
+    """Refuse a part that leaves something of the whole.
+
+    Args:
+        name: What the caller calls the part.
+        part: Its size.
+        whole_name: What the caller calls the whole.
+        whole: Its size.
+    """
+    check_size(name, part)
+    check_size(whole_name, whole)
+    if whole % part:
         raise ValueError(
-            f"n_heads must divide d_model: got d_model={d_model}, n_heads={n_heads} "
-            f"(remainder {d_model % n_heads}). The nearest that fits is "
-            f"n_heads={nearest}."
-        )
-    if n_heads % n_kv_heads:
-        nearest = nearest_divisor(n_heads, n_kv_heads)
-        raise ValueError(
-            f"n_kv_heads must divide n_heads: got n_heads={n_heads}, "
-            f"n_kv_heads={n_kv_heads} (remainder {n_heads % n_kv_heads}). "
-            f"The nearest that fits is n_kv_heads={nearest}."
+            f"{name} must divide {whole_name}: got {whole_name}={whole}, "
+            f"{name}={part} (remainder {whole % part}). The nearest that fits is "
+            f"{name}={nearest_divisor(whole, part)}."
         )
 
 

@@ -14,6 +14,7 @@ from flax import nnx
 from jax import Array
 from jaxtyping import Bool, Float, Int
 
+from course_lib.checks import check_divides
 from course_lib.nnx.attention import attention
 from course_lib.nnx.masks import causal_mask
 
@@ -94,6 +95,10 @@ def repeat_heads(
 
     Returns:
         Each head repeated H / G times.
+
+    Raises:
+        ValueError: If G does not divide H.
     """
+    check_divides("n_kv_heads", t.shape[-3], "n_heads", n_heads)
     group = n_heads // t.shape[-3]
     return jnp.repeat(t, group, axis=-3) if group > 1 else t

@@ -10,6 +10,8 @@ from functools import cache
 
 from flax import nnx
 
+from course_lib.checks import check_size
+
 # Made once, because older layers keep the function they were started with: two models
 # whose layers keep one and the same function share one compiled program.
 _XAVIER = nnx.initializers.xavier_uniform()
@@ -27,7 +29,12 @@ def linear(d_in: int, d_out: int, *, bias: bool = True, rngs: nnx.Rngs) -> nnx.L
 
     Returns:
         A layer that maps `*B d_in` to `*B d_out`.
+
+    Raises:
+        ValueError: If a width is not a whole number of at least 1.
     """
+    check_size("d_in", d_in)
+    check_size("d_out", d_out)
     return nnx.Linear(
         d_in,
         d_out,

@@ -18,6 +18,7 @@ from jaxtyping import Bool, Float, Int
 
 from course_lib.checks import (
     check_context,
+    check_divides,
     check_heads,
     check_rate,
     check_rotary,
@@ -167,7 +168,11 @@ def split_heads(x: Float[Array, "*B T D"], d_head: int) -> Float[Array, "*B H T 
 
     Returns:
         H = D / Dh sequences of short vectors.
+
+    Raises:
+        ValueError: If heads that wide do not fill a vector.
     """
+    check_divides("d_head", d_head, "d_model", x.shape[-1])
     return x.reshape(*x.shape[:-1], -1, d_head).swapaxes(-3, -2)
 
 

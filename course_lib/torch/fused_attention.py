@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from course_lib.checks import check_divides
 from course_lib.torch.masks import causal_mask
 
 
@@ -94,6 +95,10 @@ def repeat_heads(
 
     Returns:
         Each head repeated H / G times.
+
+    Raises:
+        ValueError: If G does not divide H.
     """
+    check_divides("n_kv_heads", t.shape[-3], "n_heads", n_heads)
     group = n_heads // t.shape[-3]
     return t.repeat_interleave(group, dim=-3) if group > 1 else t

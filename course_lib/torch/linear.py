@@ -8,6 +8,8 @@ Glorot and Bengio 2010, eq. 16, proceedings.mlr.press/v9/glorot10a.
 
 from torch import nn
 
+from course_lib.checks import check_size
+
 
 def linear(d_in: int, d_out: int, *, bias: bool = True) -> nn.Linear:
     """A linear layer that starts the same way in both wings.
@@ -19,7 +21,12 @@ def linear(d_in: int, d_out: int, *, bias: bool = True) -> nn.Linear:
 
     Returns:
         A layer that maps `*B d_in` to `*B d_out`.
+
+    Raises:
+        ValueError: If a width is not a whole number of at least 1.
     """
+    check_size("d_in", d_in)
+    check_size("d_out", d_out)
     layer = nn.Linear(d_in, d_out, bias=bias)
     nn.init.xavier_uniform_(layer.weight)
     if bias:

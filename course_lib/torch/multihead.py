@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from course_lib.checks import (
     check_context,
+    check_divides,
     check_heads,
     check_rate,
     check_rotary,
@@ -167,7 +168,11 @@ def split_heads(x: Float[Tensor, "*B T D"], d_head: int) -> Float[Tensor, "*B H 
 
     Returns:
         H = D / Dh sequences of short vectors.
+
+    Raises:
+        ValueError: If heads that wide do not fill a vector.
     """
+    check_divides("d_head", d_head, "d_model", x.shape[-1])
     return x.unflatten(-1, (-1, d_head)).transpose(-3, -2)
 
 

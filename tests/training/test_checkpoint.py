@@ -165,15 +165,19 @@ def test_in_the_other_wing_dropout_starts_a_stream_of_its_own(
 ):
     here, there = both[::direction]
     path = tmp_path / "run.safetensors"
-    run(here, path, steps=2, dropout=0.5)
+    same = {"batches": [tiny_data(12)], "learning_rate": 1e-300, "weight_decay": 0.0}
+    run(here, path, steps=2, dropout=0.5, **same)
+    _, first = run(there, tmp_path / "first.safetensors", steps=2, dropout=0.5, **same)
     ends = []
-    for _ in range(2):
+    for seed in (0, 9):
         copy = tmp_path / "copy.safetensors"
         copy.write_bytes(path.read_bytes())
-        _, history = run(there, copy, steps=4, dropout=0.5, resume=True)
+        model = there.make(tiny_class(there.name), 0.5, seed=seed)
+        model = there.cast(model, "float64")
+        _, history = run(there, copy, steps=4, model=model, resume=True, **same)
         ends.append(history.losses)
-    assert ends[0] == ends[1]  # from the seed and the step, so again the same
-    assert len(set(ends[0])) == 4
+    assert ends[0] == ends[1]  # from the run's seed and the step, not the model's
+    assert len({*ends[0], *first.losses}) == 6
 
 
 @pytest.mark.parametrize("direction", [1, -1])

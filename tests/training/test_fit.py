@@ -32,6 +32,7 @@ from course_lib.training import (
     schedules,
     spread,
 )
+from course_lib.training.batches import batch_at
 from course_lib.training.progress import Progress
 
 
@@ -340,6 +341,16 @@ def test_a_run_learns_what_there_is_to_learn(wing):
     _, history = train(wing, dtype="float32", steps=60, learning_rate=0.05)
     assert history.losses[0] > 2
     assert history.losses[-1] < 0.1
+
+
+@pytest.mark.parametrize("of_a_step", [False, True])
+def test_a_batch_is_one_array_or_several(of_a_step):
+    ids, targets = tiny_data()
+    for batch, arrays in (ids, [ids]), ((ids, targets), [ids, targets]):
+        batches = (lambda step, batch=batch: batch) if of_a_step else [batch]
+        got = batch_at(batches)(3)
+        assert isinstance(got, tuple)
+        assert all(a is b for a, b in zip(got, arrays, strict=True))
 
 
 @pytest.mark.parametrize("parts", [2, 6])

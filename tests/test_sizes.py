@@ -1,0 +1,159 @@
+"""No piece takes a size of 0: each argument alone, in each wing and configuration."""
+
+import dataclasses
+import inspect
+
+import numpy as np
+import pytest
+
+from course_lib import config
+
+HEADS = (2, 3, 8, 4)  # B H T Dh
+QKV = {"q": HEADS, "k": HEADS, "v": HEADS}
+BERT = config.BERTConfig(vocab_size=7, max_len=5, d_model=4, n_layers=1, n_heads=2)
+MASK = {"n_queries": 3, "n_keys": 5}
+
+# Arguments of every piece that has sizes; a tuple is the shape of a tensor.
+PIECES = {
+    "AdditiveAttention": {"d_query": 4, "d_context": 5, "d_hidden": 3},
+    "AttentionPooling": {"d_model": 6, "n_heads": 2, "n_seeds": 1},
+    "BERTForClassification": {"config": BERT, "n_classes": 3},
+    "Block": {"d_model": 8, "n_heads": 2, "d_ff": 5, "n_kv_heads": 1},
+    "DilatedCNN": {"d_model": 3, "n_layers": 2, "kernel_size": 2},
+    "FeedForward": {"d_model": 3, "d_ff": 5},
+    "GraphAttention": {"d_in": 3, "d_model": 4, "n_heads": 2},
+    "KVCache": {
+        "n_layers": 1, "batch": 2, "n_kv_heads": 3, "max_len": 5, "d_head": 4,
+    },
+    "LSTM": {"d_in": 3, "d_model": 5},
+    "Learned": {"max_len": 5, "d_model": 3},
+    "Learned2D": {"height": 3, "width": 5, "d_model": 4},
+    "LearnedMetric": {"n_features": 3},
+    "MultiHeadAttention": {"d_model": 8, "n_heads": 2, "n_kv_heads": 1},
+    "RNN": {"d_in": 3, "d_model": 5},
+    "RecurrentSeq2Seq": {
+        "source_vocab_size": 7, "target_vocab_size": 5, "d_model": 4,
+    },
+    "RelativeBias": {"n_heads": 3, "max_distance": 5},
+    "Rotary": {"d_head": 4},
+    "Sinusoidal": {"max_len": 5, "d_model": 4},
+    "added_positions": {"kind": "learned", "max_len": 5, "d_model": 4},
+    "alibi_bias": {"n_heads": 3, **MASK},
+    "alibi_slopes": {"n_heads": 3},
+    "causal_mask": MASK,
+    "device_mesh": {"data": 1, "fsdp": 1, "tensor": 1},
+    "dilated_mask": {**MASK, "size": 2, "dilation": 3},
+    "global_mask": {**MASK, "n_global": 1},
+        "linear": {"d_in": 3, "d_out": 5},
+    "linear_attention": {**QKV, "tile": 4},
+    "norm_layer": {"d_model": 3},
+    "padding_mask": {"lengths": [1, 3], "n_keys": 5},
+    "prefix_mask": {**MASK, "n_prefix": 1},
+    "repeat_heads": {"t": HEADS, "n_heads": 6},
+    "sinusoidal": {"n_positions": 5, "d_model": 4},
+    "split_heads": {"x": (2, 5, 12), "d_head": 4},
+    "strided_mask": {**MASK, "stride": 2},
+    "tiled_attention": {**QKV, "tile": 4},
+    "window_attention": {**QKV, "size": 3},
+    "window_mask": {**MASK, "size": 2},
+}  # fmt: skip
+BLOCK = {"d_model": 8, "n_layers": 2, "n_heads": 2, "n_kv_heads": 1, "d_ff": 5}
+WORDS = {"vocab_size": 7, "max_len": 5}
+CONFIGS = {
+    "BERTConfig": {**BLOCK, **WORDS, "n_token_types": 2},
+    "ForecasterConfig": {
+        **BLOCK, "past": 6, "horizon": 3, "patch_size": 2, "n_series": 1,
+    },
+    "GPTConfig": {**BLOCK, **WORDS},
+    "Seq2SeqConfig": {
+        **BLOCK, **WORDS, "target_vocab_size": 7, "n_decoder_layers": 1,
+    },
+    "TrainConfig": {
+        "steps": 3, "accumulate": 1, "evaluate_every": 2, "patience": 1,
+        "checkpoint_every": 2, "chunk": 1,
+    },
+    "TransformerConfig": BLOCK,
+    "ViTConfig": {
+        **BLOCK, "image_size": (4, 4), "patch_size": 2, "n_channels": 1, "n_classes": 3,
+    },
+}  # fmt: skip
+# Whole numbers that are no sizes.
+OTHERS = {
+    "batches", "ignore_index", "k", "length_penalty", "max_new_tokens", "n_beams",
+    "n_residual", "offset", "pad_id", "prompt", "rank", "seed", "seeds", "start_id",
+    "start_token", "stop_token", "stored", "top_k", "warmup", "world",
+}  # fmt: skip
+
+
+def build(wing, name, arguments):
+    piece = getattr(wing.lib, name)
+    given = {
+        key: wing.array(np.ones(value), "float32") if type(value) is tuple else value
+        for key, value in arguments.items()
+    }
+    if "rngs" in parameters(piece):
+        from flax import nnx
+
+        given["rngs"] = nnx.Rngs(0)
+    return piece(**given)
+
+
+def parameters(piece):
+    made = piece.__init__ if inspect.isclass(piece) else piece
+    return inspect.signature(made).parameters
+
+
+def sizes(arguments):
+    return [name for name, value in arguments.items() if type(value) is int]
+
+
+@pytest.mark.parametrize("name", PIECES)
+def test_the_arguments_are_right_otherwise(wing, name):
+    build(wing, name, PIECES[name])
+
+
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [(name, size) for name, given in PIECES.items() for size in sizes(given)],
+)
+def test_a_piece_refuses_what_is_no_size(wing, no_hook, name, size):
+    for wrong in (0, 2.0):
+        with pytest.raises(ValueError, match=rf"\b{size}\b.*: got {wrong}"):
+            build(wing, name, PIECES[name] | {size: wrong})
+
+
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [(name, size) for name, given in CONFIGS.items() for size in sizes(given)],
+)
+def test_a_configuration_refuses_what_is_no_size(name, size):
+    kind = getattr(config, name)
+    kind(**CONFIGS[name])
+    for wrong in (0, 2.0):
+        with pytest.raises(ValueError, match=rf"\b{size}\b.*: got {wrong}"):
+            kind(**CONFIGS[name] | {size: wrong})
+
+
+def test_heads_that_do_not_come_out_even_are_refused(wing):
+    with pytest.raises(ValueError, match=r"must divide.*n_heads=6, n_kv_heads=4"):
+        wing.lib.repeat_heads(wing.array(np.ones((2, 4, 8, 3))), 6)
+    with pytest.raises(ValueError, match=r"must divide.*d_model=12, d_head=5"):
+        wing.lib.split_heads(wing.array(np.ones((2, 3, 12))), 5)
+
+
+def is_whole(annotation) -> bool:
+    return annotation in (int, "int", int | None, "int | None")
+
+
+def test_every_size_is_tried(wing):
+    for name in wing.lib.__all__:
+        piece = getattr(wing.lib, name)
+        if not callable(piece) or name == "LayerCache":
+            continue
+        given = parameters(piece).values()
+        wanted = {p.name for p in given if is_whole(p.annotation)} - OTHERS
+        assert wanted <= PIECES.get(name, {}).keys(), name
+    for name, given in CONFIGS.items():
+        fields = dataclasses.fields(getattr(config, name))
+        wanted = {field.name for field in fields if is_whole(field.type)} - OTHERS
+        assert wanted <= given.keys(), name
