@@ -162,6 +162,15 @@ def test_a_broadcasting_error_gets_a_hint(mark):
     assert "keeps the number of entries" in repr(mark(reshaped, "patches"))
 
 
+@pytest.mark.parametrize("words", [(), ("Unable to allocate 8.00 TiB",)])
+def test_an_answer_without_memory_is_told_where(mark, words):
+    def hungry(s):
+        raise MemoryError(*words)
+
+    line = 'in your line "raise MemoryError(*words)". Which array is so large?'
+    assert f"it ran out of memory {line}" in repr(mark(hungry, "softmax"))
+
+
 def test_an_exit_is_an_answer_that_failed(mark):
     assert "it called sys.exit" in repr(mark(lambda s: sys.exit(0), "softmax"))
 
