@@ -112,6 +112,9 @@ def vector_autoregression(*, max_lags: int = 4) -> Fit:
 
     def fit(known: np.ndarray) -> Forecast:
         order = VAR(known).select_order(max_lags).bic
+        if not order:  # statsmodels before 0.15 cannot forecast from no past
+            mean = known.mean(axis=0)
+            return lambda _, horizon: np.tile(mean, (horizon, 1))
         model = VAR(known).fit(order)
         return lambda past, horizon: model.forecast(past[len(past) - order :], horizon)
 

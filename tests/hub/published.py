@@ -17,6 +17,7 @@ from safetensors.numpy import load_file, save_file  # noqa: E402
 from course_lib.hub import load  # noqa: E402
 
 V, MAX = 13, 11
+BEFORE_5 = int(transformers.__version__.split(".")[0]) < 5
 
 
 def randomize(model, seed=0):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from published import (
+    BEFORE_5,
     MAX,
     V,
     assert_logits,
@@ -58,6 +59,8 @@ APART = {"share_encoder_decoder_embeddings": False, "decoder_vocab_size": 17}
     ids=lambda options: "-".join(map(str, options.values())) or "plain",
 )
 def test_marian_translates_alike(wing, rng, tmp_path, options):
+    if BEFORE_5 and "decoder_vocab_size" in options:
+        pytest.skip("transformers before 5 makes the target's table as the source's")
     theirs = marian(**options)
     ours = load(save(theirs, tmp_path), wing.name)
     assert type(ours) is wing.lib.Seq2Seq

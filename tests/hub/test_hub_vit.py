@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from published import (
+    BEFORE_5,
     assert_logits,
     edit,
     logits,
@@ -44,6 +45,7 @@ def test_vit_sees_the_same_classes(wing, rng, tmp_path, options):
     assert_logits(logits(wing, ours, images), theirs(torch.from_numpy(images)).logits)
 
 
+@pytest.mark.skipif(BEFORE_5, reason="transformers before 5 has the older names alone")
 def test_vit_is_read_under_its_newer_names_too(wing, rng, tmp_path):
     theirs = vit()
     save(theirs, tmp_path)
