@@ -2,6 +2,7 @@
 
 import dataclasses
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from course_lib.homework.leaderboard import Leaderboard
 from course_lib.homework.report import Score
 from course_lib.homework.running import Outcome
 
+HOMEWORK = Path(__file__).parents[2] / "homework"
 GUESS = Challenge(
     call="f(x)",
     draw=lambda rng: {
@@ -132,6 +134,19 @@ def test_a_bound_is_known_and_no_baseline_reaches_it(name):
     ways = {np.sign(d.bound - d.baseline) for draws in seeds for d in draws.values()}
     assert len(ways) == 1
     assert 0 < challenge.full <= 1
+
+
+@pytest.mark.parametrize("name", CHALLENGES)
+def test_arrays_have_the_shapes_that_the_assignment_names(name):
+    texts = [" ".join(path.read_text().split()) for path in HOMEWORK.glob("*.md")]
+    (text,) = [text for text in texts if name in text]
+    for draw in Trial(name, CHALLENGES[name], "torch", 7).draws.values():
+        sizes = {size: "V" for size in draw.arguments if isinstance(size, int)}
+        shapes = [a.shape for a in draw.arguments if isinstance(a, np.ndarray)]
+        # The vocabulary goes by its name, and only as the last axis of logits.
+        result = (*draw.shape[:-1], sizes.get(draw.shape[-1], draw.shape[-1]))
+        for shape in (*shapes, result):
+            assert f"`{' '.join(map(str, shape))}`" in text
 
 
 SCORES = [("Ada", Score(0.3, 0.9, 0.1, "error")), ("Bo", Score(0.2, 0.9, 0.1, "error"))]
