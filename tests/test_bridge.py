@@ -126,6 +126,13 @@ def test_a_builtin_that_ours_cannot_hold_is_refused(wing):
         wing.lib.from_builtin(layer)
 
 
+def test_a_builtin_that_normalizes_queries_and_keys_is_refused():
+    nnx, cn = pytest.importorskip("flax.nnx"), pytest.importorskip("course_lib.nnx")
+    layer = nnx.MultiHeadAttention(2, 6, normalize_qk=True, rngs=nnx.Rngs(0))
+    with pytest.raises(ValueError, match="normalize_qk=False"):
+        cn.from_builtin(layer)
+
+
 def test_a_model_keeps_none_of_the_callers_memory(wing):
     if wing.name == "torch":
         from torch import nn

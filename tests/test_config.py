@@ -98,6 +98,11 @@ def test_every_size_is_a_whole_number_of_at_least_1(config, options, name, bad):
             ["patch_size must divide the image's width", "patch_size=1"],
         ),
         (ViTConfig, {**SIZES, **IMAGE, "image_size": (8,)}, ["one number, or height"]),
+        (
+            ViTConfig,
+            {**SIZES, **IMAGE, "image_size": (0, 8)},
+            ["height must be a whole"],
+        ),
         (ViTConfig, {**SIZES, **IMAGE, "position": "rotary"}, ["learned_2d, none"]),
         (
             ForecasterConfig,

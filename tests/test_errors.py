@@ -4,11 +4,18 @@ import numpy as np
 import pytest
 
 from course_lib import checks
+from course_lib.config import BERTConfig
 
 
 def arrays(wing, *shapes_, dtype="float32"):
     return [wing.array(np.ones(shape, dtype)) for shape in shapes_]
 
+
+def heads(wing):
+    return wing.make(wing.lib.MultiHeadAttention, 8, 2)
+
+
+BERT = BERTConfig(vocab_size=7, max_len=5, d_model=4, n_layers=1, n_heads=2)
 
 # Called on a wing: what is wrong, the call, and words that the error must hold.
 BAD = {
@@ -134,6 +141,74 @@ BAD = {
     "a kernel nobody knows": (
         lambda w: w.lib.kernel_scores(*arrays(w, (3, 5)), kernel="tricube"),
         ["gaussian, epanechnikov, boxcar", "tricube"],
+    ),
+    "a bias of another shape": (
+        lambda w: w.lib.attention(
+            *arrays(w, (3, 7), (5, 7), (5, 7)), bias=arrays(w, (5, 3))[0]
+        ),
+        ["bias", "(5, 3)", "(3, 5)"],
+    ),
+    "a mask of another shape for heads": (
+        lambda w: heads(w)(
+            *arrays(w, (2, 3, 8)), mask=arrays(w, (5, 3), dtype="bool")[0]
+        ),
+        ["broadcast", "(5, 3)", "(2, 2, 3, 3)"],
+    ),
+    "a mask of three axes for maps": (
+        lambda w: heads(w).maps(
+            *arrays(w, (2, 3, 8)), mask=arrays(w, (2, 3, 3), dtype="bool")[0]
+        ),
+        ["mask must have 2 axes", "mask[:, None]"],
+    ),
+    "keys and values of another width": (
+        lambda w: heads(w).project_kv(*arrays(w, (2, 3, 7))),
+        ["8", "(2, 3, 7)"],
+    ),
+    "a layer that drops all": (
+        lambda w: w.make(w.lib.FeedForward, 3, dropout=1.0),
+        ["dropout must be at least 0 and less than 1", "1.0"],
+    ),
+    "a position that nobody knows": (
+        lambda w: w.make(w.lib.added_positions, "angular", 5, 4),
+        ["kind must be one of", "'angular'"],
+    ),
+    "no positions": (
+        lambda w: w.make(w.lib.Learned, 5, 4)(0),
+        ["n_positions must be a whole number of at least 1", "0"],
+    ),
+    "more queries than keys by distance": (
+        lambda w: w.make(w.lib.RelativeBias, 2, 3)(5, 2),
+        ["n_keys must be at least n_queries", "n_queries=5, n_keys=2"],
+    ),
+    "a negative base": (
+        lambda w: w.lib.sinusoidal(3, 4, base=-1.0),
+        ["base must be positive", "-1.0"],
+    ),
+    "documents that are no numbers of documents": (
+        lambda w: w.lib.document_mask(*arrays(w, (2, 3))),
+        ["documents must", "float32"],
+    ),
+    "logits of numpy, greedily": (
+        lambda w: w.lib.greedy(np.ones((2, 5))),
+        ["logits must be", "numpy.ndarray"],
+    ),
+    "logits of numpy, the likeliest few": (
+        lambda w: w.lib.keep_top_k(np.ones((2, 5)), 2),
+        ["logits must be", "numpy.ndarray"],
+    ),
+    "logits of numpy, a nucleus": (
+        lambda w: w.lib.keep_top_p(np.ones((2, 5)), 0.5),
+        ["logits must be", "numpy.ndarray"],
+    ),
+    "a mean of nothing": (
+        lambda w: w.lib.mean_loss(w.make(w.lib.FeedForward, 3), [], None),
+        ["a mean needs at least one batch"],
+    ),
+    "segments that are no numbers of segments": (
+        lambda w: w.make(w.lib.BERT, BERT)(
+            *arrays(w, (2, 3), dtype="int32"), token_types=arrays(w, (2, 3))[0]
+        ),
+        ["token_types must", "float32"],
     ),
     "points of other dimensions": (
         lambda w: w.lib.nadaraya_watson(

@@ -1,12 +1,13 @@
-"""No piece takes a size of 0: each argument alone, in each wing and configuration."""
+"""No piece takes a size of 0, or half a size: each argument alone, in each wing."""
 
-import dataclasses
 import inspect
+from functools import partial
 
 import numpy as np
 import pytest
 
-from course_lib import config
+from course_lib import baselines, config, data
+from course_lib.training import Batches, Windows
 
 HEADS = (2, 3, 8, 4)  # B H T Dh
 QKV = {"q": HEADS, "k": HEADS, "v": HEADS}
@@ -57,31 +58,32 @@ PIECES = {
     "window_attention": {**QKV, "size": 3},
     "window_mask": {**MASK, "size": 2},
 }  # fmt: skip
-BLOCK = {"d_model": 8, "n_layers": 2, "n_heads": 2, "n_kv_heads": 1, "d_ff": 5}
-WORDS = {"vocab_size": 7, "max_len": 5}
-CONFIGS = {
-    "BERTConfig": {**BLOCK, **WORDS, "n_token_types": 2},
-    "ForecasterConfig": {
-        **BLOCK, "past": 6, "horizon": 3, "patch_size": 2, "n_series": 1,
-    },
-    "GPTConfig": {**BLOCK, **WORDS},
-    "Seq2SeqConfig": {
-        **BLOCK, **WORDS, "target_vocab_size": 7, "n_decoder_layers": 1,
-    },
-    "TrainConfig": {
-        "steps": 3, "accumulate": 1, "evaluate_every": 2, "patience": 1,
-        "checkpoint_every": 2, "chunk": 1,
-    },
-    "TransformerConfig": BLOCK,
-    "ViTConfig": {
-        **BLOCK, "image_size": (4, 4), "patch_size": 2, "n_channels": 1, "n_classes": 3,
-    },
-}  # fmt: skip
-# Whole numbers that are no sizes.
+# Functions of no wing: the arguments that are no sizes, then the sizes.
+PLAIN = [
+    (baselines.NGram, {}, {"order": 2, "vocab_size": 5}),
+    (baselines.direct_autoregression, {}, {"horizon": 2, "max_lags": 3}),
+    (
+        baselines.rolling_origins,
+        {"n_steps": 20, "first": 5},
+        {"horizon": 2, "every": 1},
+    ),
+    (baselines.vector_autoregression, {}, {"max_lags": 3}),
+    (data.average_bound, {}, {"n_suppliers": 3}),
+    (data.continuations, {"seed": 0}, {"n": 2}),
+    (data.draw_suppliers, {"n": 2, "seed": 0}, {"makers": 2}),
+    (data.draw_warehouses, {"n": 2, "seed": 0}, {"n_firms": 4}),
+    (data.induction, {"n": 2, "seed": 0}, {"n_pairs": 2, "n_symbols": 3}),
+    (data.pronouns, {"kind": "gender", "seed": 0}, {"n_pairs": 2}),
+    (data.recall, {"n": 2, "seed": 0, "distance": 2}, {"n_symbols": 3}),
+    (data.reversal, {"n": 2, "seed": 0}, {"n_symbols": 3}),
+    (data.which_came_first, {"n": 4, "seed": 0}, {"n_symbols": 3}),
+    (partial(Batches, np.ones(9)), {}, {"batch_size": 2}),
+    (partial(Windows, np.ones(9)), {}, {"length": 3, "batch_size": 2}),
+]
+# Whole numbers that are no sizes, or those of a search, which are tried with it.
 OTHERS = {
-    "batches", "ignore_index", "k", "length_penalty", "max_new_tokens", "n_beams",
-    "n_residual", "offset", "pad_id", "prompt", "rank", "seed", "seeds", "start_id",
-    "start_token", "stop_token", "stored", "top_k", "warmup", "world",
+    "ignore_index", "k", "max_new_tokens", "n_beams", "n_residual", "offset", "pad_id",
+    "rank", "seed", "start_id", "start_token", "stop_token", "top_k", "world",
 }  # fmt: skip
 
 
@@ -122,16 +124,13 @@ def test_a_piece_refuses_what_is_no_size(wing, no_hook, name, size):
             build(wing, name, PIECES[name] | {size: wrong})
 
 
-@pytest.mark.parametrize(
-    ("name", "size"),
-    [(name, size) for name, given in CONFIGS.items() for size in sizes(given)],
-)
-def test_a_configuration_refuses_what_is_no_size(name, size):
-    kind = getattr(config, name)
-    kind(**CONFIGS[name])
-    for wrong in (0, 2.0):
-        with pytest.raises(ValueError, match=rf"\b{size}\b.*: got {wrong}"):
-            kind(**CONFIGS[name] | {size: wrong})
+@pytest.mark.parametrize(("piece", "others", "right"), PLAIN)
+def test_so_does_what_belongs_to_no_wing(piece, others, right):
+    piece(**others, **right)
+    for size in right:
+        for wrong in (0, 2.0):
+            with pytest.raises(ValueError, match=rf"{size} must be .*: got {wrong}"):
+                piece(**others, **right | {size: wrong})
 
 
 def test_heads_that_do_not_come_out_even_are_refused(wing):
@@ -153,7 +152,3 @@ def test_every_size_is_tried(wing):
         given = parameters(piece).values()
         wanted = {p.name for p in given if is_whole(p.annotation)} - OTHERS
         assert wanted <= PIECES.get(name, {}).keys(), name
-    for name, given in CONFIGS.items():
-        fields = dataclasses.fields(getattr(config, name))
-        wanted = {field.name for field in fields if is_whole(field.type)} - OTHERS
-        assert wanted <= given.keys(), name

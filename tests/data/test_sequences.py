@@ -195,6 +195,7 @@ def test_chance_and_loss_agree_for_a_key():
         (lambda: data.majority(4, seed=0, highest=4), "highest must be at least 5"),
         (lambda: data.majority(4, seed=0, ties="A"), "ties must be one of"),
         (lambda: data.majority(4, seed=0, min_length=0), "min_length"),
+        (lambda: data.majority(4, seed=0, min_length=9, max_length=5), "at most"),
         (lambda: data.induction(4, seed=0, n_pairs=0), "n_pairs"),
     ],
 )

@@ -224,6 +224,15 @@ def test_a_mesh_must_use_each_device_once(wing):
         wing.lib.device_mesh(fsdp=0)
 
 
+def test_torch_has_no_tensor_axis(monkeypatch):
+    dist = pytest.importorskip("torch.distributed")
+    ct = pytest.importorskip("course_lib.torch")
+    monkeypatch.setattr(dist, "is_initialized", lambda: True)
+    monkeypatch.setattr(dist, "get_world_size", lambda: 2)
+    with pytest.raises(ValueError, match=r"tensor must be 1.*got 2\. Take fsdp"):
+        ct.device_mesh(tensor=2)
+
+
 def test_a_batch_must_divide_among_all():
     from course_lib.training.batches import check_parts
 

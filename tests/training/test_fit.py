@@ -767,12 +767,24 @@ def test_a_configuration_is_checked_when_it_is_made(fields, message):
         TrainConfig(**fields)
 
 
+def test_an_evaluation_keeps_its_names():
+    history = History()
+    history.add_evaluation({"loss": 1.0, "accuracy": 0.5}, None)
+    with pytest.raises(ValueError, match="got loss after loss, accuracy"):
+        history.add_evaluation({"loss": 1.0}, None)
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
         (lambda: Batches(np.ones(3), np.ones(5), batch_size=2), "equally many rows"),
         (lambda: Batches(np.ones(3), batch_size=5), "batch_size=5 for 3 rows"),
         (lambda: Batches(batch_size=5), "got no array"),
+        (lambda: Batches(np.ones(3), batch_size=1, seed=-1), "seed must be a whole"),
+        (
+            lambda: Windows(np.ones(7), length=2, batch_size=1, seed=-1),
+            "seed must be a whole",
+        ),
         (lambda: Windows(np.ones(7), length=7, batch_size=2), r"shape \(7,\) for len"),
         (lambda: Windows(np.ones((7, 7)), length=2, batch_size=2), "must be one row"),
         (
