@@ -33,6 +33,19 @@ def test_reading_in_parts_equals_reading_at_once(wing, rng, steps, positions):
     assert_close(np.concatenate(parts, axis=1), expected)
 
 
+def test_what_is_forgotten_can_be_read_anew(wing, rng):
+    model, x, other = layer(wing), *rng.standard_normal((2, B, T, D))
+    kept = cache(wing, wing.array(x))
+    for part in kept[0], kept[1]:
+        model(wing.array(x[:, :5]), causal=True, cache=part)
+    kept.rewind(3)
+    assert [int(part.length) for part in (kept, kept[0], kept[1])] == [3, 3, 3]
+    text = np.concatenate([x[:, :3], other[:, 3:]], axis=1)
+    got = model(wing.array(text[:, 3:]), causal=True, cache=kept[1])
+    expected = model(wing.array(text), causal=True)
+    assert_close(wing.numpy(got), wing.numpy(expected)[:, 3:])
+
+
 def test_a_context_that_was_read_before_need_not_be_read_again(wing, rng):
     model = layer(wing)
     x, context = (wing.array(rng.standard_normal((B, n, D))) for n in (T, 5))

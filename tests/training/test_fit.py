@@ -2,7 +2,10 @@
 
 import dataclasses
 import inspect
+import io
 import math
+import sys
+import types
 
 import numpy as np
 import pytest
@@ -33,7 +36,7 @@ from course_lib.training import (
     spread,
 )
 from course_lib.training.batches import batch_at
-from course_lib.training.progress import Progress
+from course_lib.training.progress import Progress, wanted
 
 
 def train(wing, *, dropout=0.0, dtype="float64", loss=summed_loss, size=12, **config):
@@ -292,6 +295,14 @@ def test_a_clipped_gradient_keeps_its_direction(wing, seed, longest):
     assert_close(wing.numpy(norm), 2 * length)
     for after, before in zip(got, grads, strict=True):
         assert_close(wing.numpy(after), before * min(2, longest / length))
+
+
+def test_without_a_limit_a_gradient_keeps_its_length(wing, rng):
+    grad = rng.standard_normal((2, 3))
+    for scale in (1.0, 2.0):
+        (got,), norm = wing.lib.clip_gradient([wing.array(grad)], None, scale)
+        assert_close(wing.numpy(norm), scale * np.linalg.norm(grad))
+        assert_close(wing.numpy(got), scale * grad)
 
 
 def test_a_gradient_of_zero_is_not_divided_by(wing):
@@ -616,6 +627,8 @@ def test_many_runs_are_the_runs_one_by_one(wing):
     ends = sorted(history.evals["loss"][-1] for history in runs.histories)
     assert len(set(ends)) == 3
     assert runs.final() == (ends[1], ends[0], ends[2])
+    records = [history.evals["loss"] for history in runs.histories]
+    assert runs.evals().tolist() == records
 
 
 def test_runs_of_several_lengths_lie_beside_each_other():
@@ -639,8 +652,6 @@ def test_nothing_is_printed(wing, capfd):
 
 @pytest.mark.parametrize("variable", ["COURSE_QUIET", "CI"])
 def test_the_bar_moves_for_people_and_keeps_quiet_on_request(monkeypatch, variable):
-    import io
-
     screen = io.StringIO()
     screen.isatty = lambda: True
     monkeypatch.setattr("sys.stderr", screen)
@@ -655,6 +666,20 @@ def test_the_bar_moves_for_people_and_keeps_quiet_on_request(monkeypatch, variab
     bar.close()
     assert "5/10" in screen.getvalue()
     assert "1.2500" in screen.getvalue()
+
+
+def test_in_a_notebook_there_are_people_too(monkeypatch):
+    shell = type("ZMQInteractiveShell", (), {})()
+    python = types.SimpleNamespace(get_ipython=lambda: shell)
+    monkeypatch.setattr("sys.stderr", io.StringIO())  # no terminal
+    monkeypatch.delenv("COURSE_QUIET", raising=False)
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.setitem(sys.modules, "IPython", None)
+    assert not wanted()
+    monkeypatch.setitem(sys.modules, "IPython", python)
+    assert wanted()
+    monkeypatch.setenv("CI", "true")
+    assert not wanted()
 
 
 def test_every_epoch_sees_every_row_once_in_a_new_order():
