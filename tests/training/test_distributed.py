@@ -188,6 +188,19 @@ def test_the_script_of_the_docstring_runs_on_one_process_and_on_two(wing, tmp_pa
     assert_close(losses[1], losses[0], "float32")
 
 
+def test_processes_meet_where_they_are_told(wing):
+    address = f"127.0.0.1:{free_port()}"
+    code = f"""if True:
+        import sys, course_lib.{wing.name} as lib
+        rank, address = int(sys.argv[1]), sys.argv[2]
+        joined = lib.init_distributed(rank=rank, world=2, address=address, timeout=60)
+        assert joined == (rank, 2), joined
+        lib.device_mesh(data=2)
+        lib.shutdown()
+    """
+    finish([launch(["-c", code, str(rank), address]) for rank in range(2)])
+
+
 def test_one_process_needs_no_others(wing, monkeypatch):
     for name in ("RANK", "WORLD_SIZE"):
         monkeypatch.delenv(name, raising=False)
