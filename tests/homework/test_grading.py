@@ -196,6 +196,38 @@ def graded(tmp_path_factory):
         return data, {row["student"]: row for row in csv.DictReader(file)}
 
 
+@pytest.mark.parametrize(
+    ("options", "seed", "jobs", "limits"),
+    [
+        ((), None, 1, Limits()),
+        (
+            (
+                *("--seed", "3", "--jobs", "5", "--seconds", "7"),
+                *("--load-seconds", "11", "--megabytes", "13"),
+            ),
+            3,
+            5,
+            Limits(seconds=7, load_seconds=11, megabytes=13),
+        ),
+    ],
+)
+def test_the_command_marks_as_it_is_told(
+    monkeypatch, tmp_path, options, seed, jobs, limits
+):
+    part = {"exercise": "attention", "answer": "attend", "points": 6}
+    paper = tmp_path / "assignment.json"
+    paper.write_text(json.dumps({"title": "Attention", "parts": [part]}))
+    asked = {}
+    monkeypatch.setattr(
+        "course_lib.homework.__main__.grade",
+        lambda assignment, folder, **given: (asked.update(given), ([], 17))[1],
+    )
+    main([str(paper), "here", "--out", str(tmp_path / "marks"), *options])
+    del asked["done"]
+    assert asked == {"seed": seed, "jobs": jobs, "limits": limits}
+    assert json.loads((tmp_path / "marks" / "marks.json").read_text())["seed"] == 17
+
+
 @pytest.mark.parametrize("student", CLASS)
 def test_the_marks_expected_are_the_marks_given(student, graded):
     data, table = graded
