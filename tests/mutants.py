@@ -121,20 +121,17 @@ def _code(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def tests_of(path: Path) -> list[str]:
-    """Test files for a module: its own, its users', and those that say its names."""
+    """Test files for a module: its own, its users', and those that name either."""
     stem, room = path.stem.replace("_", ""), path.parent.name
-    defined = {
-        node.name
-        for node in ast.parse(path.read_text()).body
-        if isinstance(node, (ast.FunctionDef, ast.ClassDef))
-        and not node.name.startswith("_")
-    }
-    users = {
-        module.stem.replace("_", "")
+    defined = _defined(path)
+    modules = {
+        module.stem.replace("_", ""): module
         for module in (ROOT / "course_lib").rglob("*.py")
         if module.name != "__init__.py" and not defined.isdisjoint(_imports(module))
     }
-    words = re.compile(r"\b(" + "|".join(sorted(defined) or [room]) + r")\b")
+    users = modules.keys()
+    names = defined.union(*map(_defined, modules.values()))
+    words = re.compile(r"\b(" + "|".join(sorted(names) or [room]) + r")\b")
     ranked = []
     for test in sorted((ROOT / "tests").rglob("test_*.py")):
         if test.is_relative_to(ROOT / "tests" / "book"):
@@ -150,6 +147,16 @@ def tests_of(path: Path) -> list[str]:
     ranked.append((True, True, True, float("inf"), mirror))
     files = [str(test.relative_to(ROOT)) for *_, test in sorted(ranked)]
     return list(dict.fromkeys(files))
+
+
+def _defined(path: Path) -> set[str]:
+    """The functions and classes that a module has for others."""
+    return {
+        node.name
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef))
+        and not node.name.startswith("_")
+    }
 
 
 def _imports(path: Path) -> set[str]:

@@ -6,6 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
+from scipy.special import softmax
+from sklearn.linear_model import LinearRegression
+from sklearn.metrics import mean_squared_error, r2_score
+from sklearn.preprocessing import scale
 
 from course_lib import homework
 from course_lib.homework import CHALLENGES, Challenge, check
@@ -147,6 +152,48 @@ def test_arrays_have_the_shapes_that_the_assignment_names(name):
         result = (*draw.shape[:-1], sizes.get(draw.shape[-1], draw.shape[-1]))
         for shape in (*shapes, result):
             assert f"`{' '.join(map(str, shape))}`" in text
+
+
+def one_bandwidth(x, y, x_new):
+    """Nadaraya and Watson's average with the leave-one-out choice, by scipy."""
+    x, x_new = scale(x), (x_new - x.mean(0)) / x.std(0)
+    near, far = cdist(x, x, "sqeuclidean"), cdist(x_new, x, "sqeuclidean")
+    np.fill_diagonal(near, np.inf)
+    errors = {
+        h: ((softmax(-near / (2 * h * h), axis=1) @ y - y) ** 2).mean()
+        for h in np.geomspace(0.5, 10, 15)
+    }
+    h = min(errors, key=errors.__getitem__)
+    return softmax(-far / (2 * h * h), axis=1) @ y
+
+
+def with_others(x):
+    others = [np.delete(x, i, axis=1).mean(1) for i in range(x.shape[1])]
+    return np.concatenate([x, np.stack(others, axis=1)], -1).reshape(x[..., 0].size, -1)
+
+
+def own_row_and_the_others(x, y, x_new):
+    fitted = LinearRegression().fit(with_others(x), y.ravel())
+    return fitted.predict(with_others(x_new)).reshape(x_new.shape[:2])
+
+
+def mean_after_the_code(x, y, x_new):
+    means = {code: y[x == code].mean() for code in np.unique(x)}
+    return np.vectorize(means.__getitem__)(x_new)
+
+
+@pytest.mark.parametrize(
+    ("name", "predict", "measure"),
+    [
+        ("new_households", one_bandwidth, mean_squared_error),
+        ("supply_chain", own_row_and_the_others, r2_score),
+        ("rating_news", mean_after_the_code, r2_score),
+    ],
+)
+def test_a_baseline_scores_what_its_rule_scores(name, predict, measure):
+    for draw in Trial(name, CHALLENGES[name], "torch", 7).draws.values():
+        got = measure(draw.truth.ravel(), predict(*draw.arguments).ravel())
+        np.testing.assert_allclose(draw.baseline, got, rtol=1e-6)
 
 
 SCORES = [("Ada", Score(0.3, 0.9, 0.1, "error")), ("Bo", Score(0.2, 0.9, 0.1, "error"))]
