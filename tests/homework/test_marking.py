@@ -404,6 +404,22 @@ def test_an_exercise_of_ones_own_takes_ten_lines(wing, mark, monkeypatch):
     assert "down the columns" in repr(mark(lambda x: x - x.mean(0), "center"))
 
 
+def test_of_two_slips_the_one_that_explains_more_cases_is_named(mark, monkeypatch):
+    case = {str(n): (np.array([float(n)]),) for n in (1, 2, 3)}
+    shift = Exercise(
+        call="f(x)",
+        cases=lambda rng: case,
+        oracle=lambda x: x,
+        slips={
+            "1 is doubled": lambda x: np.where(x == 1, 2 * x, -x),
+            "1 is added": lambda x: x + 1,
+        },
+    )
+    monkeypatch.setitem(EXERCISES, "shift", shift)
+    report = mark(lambda x: x + 1 if x[0] < 3 else 77 * x, "shift")
+    assert [case.slip for case in report.cases] == ["1 is added", "1 is added", ""]
+
+
 def test_slips_as_switches_need_an_equation():
     exercise = Exercise(call="", cases=dict, oracle=len, slips={"one": {"a": 1}})
     with pytest.raises(ValueError, match="need `mistaken`"):
