@@ -119,7 +119,7 @@ def test_the_arguments_are_right_otherwise(wing, name):
     [(name, size) for name, given in PIECES.items() for size in sizes(given)],
 )
 def test_a_piece_refuses_what_is_no_size(wing, no_hook, name, size):
-    for wrong in (0, 2.0):
+    for wrong in (0, PIECES[name][size] + 0.5):
         with pytest.raises(ValueError, match=rf"\b{size}\b.*: got {wrong}"):
             build(wing, name, PIECES[name] | {size: wrong})
 
@@ -128,7 +128,7 @@ def test_a_piece_refuses_what_is_no_size(wing, no_hook, name, size):
 def test_so_does_what_belongs_to_no_wing(piece, others, right):
     piece(**others, **right)
     for size in right:
-        for wrong in (0, 2.0):
+        for wrong in (0, right[size] + 0.5):
             with pytest.raises(ValueError, match=rf"{size} must be .*: got {wrong}"):
                 piece(**others, **right | {size: wrong})
 
