@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -400,9 +401,17 @@ def test_of_two_processes_that_write_one_file_each_writes_it_whole(tmp_path):
     assert os.listdir(tmp_path) == [path.name]
 
 
-def test_what_a_killed_process_left_is_cleared_away_by_a_later_run(tmp_path):
+def test_what_a_killed_process_left_is_cleared_away_by_a_later_run(
+    tmp_path, monkeypatch
+):
     from course_lib.training.checkpoint import check_place
 
+    made, folder_of = [], tempfile.TemporaryDirectory
+    monkeypatch.setattr(
+        tempfile,
+        "TemporaryDirectory",
+        lambda **where: made.append(folder_of(**where)) or made[-1],
+    )
     old, new, other = (
         tmp_path / name for name in (".run.half.old", ".run.half.new", ".no.half.old")
     )
@@ -413,6 +422,8 @@ def test_what_a_killed_process_left_is_cleared_away_by_a_later_run(tmp_path):
             os.utime(folder, (0, 0))
     check_place(tmp_path / "run")
     assert sorted(p.name for p in tmp_path.iterdir()) == [other.name, new.name]
+    assert all(Path(half.name).name.startswith(".run.half.") for half in made)
+    assert made
 
 
 # Kills
