@@ -244,6 +244,29 @@ def test_both_wings_use_the_same_words(both, no_hook, case):
     assert messages[0] == messages[1]
 
 
+QKV = dict.fromkeys("qkv", (3, 7))
+POINTS = dict.fromkeys(("queries", "keys", "values"), (3, 7))
+
+
+@pytest.mark.parametrize(
+    ("name", "shapes", "options"),
+    [
+        ("attention", QKV, {}),
+        ("tiled_attention", QKV, {"tile": 2}),
+        ("linear_attention", QKV, {}),
+        ("window_attention", QKV, {"size": 2}),
+        ("additive_attention", {**QKV, "w": (7,)}, {}),
+        ("nadaraya_watson", POINTS, {"bandwidth": 1.0}),
+    ],
+)
+def test_each_array_of_another_library_is_named(wing, no_hook, name, shapes, options):
+    right = {key: arrays(wing, shape)[0] for key, shape in shapes.items()}
+    getattr(wing.lib, name)(**right, **options)
+    for key, shape in shapes.items():
+        with pytest.raises(ValueError, match=rf"{key} must be .*numpy\.ndarray"):
+            getattr(wing.lib, name)(**right | {key: np.ones(shape)}, **options)
+
+
 def test_a_traced_bandwidth_is_let_through():
     jax = pytest.importorskip("jax")
     lib = pytest.importorskip("course_lib.nnx")
