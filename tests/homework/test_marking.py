@@ -148,6 +148,14 @@ def test_an_error_shows_the_students_line_its_shapes_and_a_hint(mark):
     assert "b.mT swaps" in text
 
 
+def test_an_error_within_the_library_shows_the_line_that_called_it(wing, mark):
+    def attention(q, k, v, mask=None):
+        return wing.lib.attention(q, k[..., :1], v)
+
+    line = 'in your line "return wing.lib.attention(q, k[..., :1], v)"'
+    assert line in repr(mark(attention, "attention"))
+
+
 def test_a_broadcasting_error_gets_a_hint(mark):
     def average(past, future):
         return future - past.mean(1)
