@@ -67,23 +67,6 @@ def check_past(past: Shape, length: int, n_series: int) -> None:
         )
 
 
-def check_past_patches(past: int, patch_size: int) -> None:
-    """Refuse patches that do not cover a window exactly.
-
-    Args:
-        past: Steps of the window.
-        patch_size: Steps of a patch.
-    """
-    check_size("past", past)
-    check_size("patch_size", patch_size)
-    if past % patch_size:
-        raise ValueError(
-            f"patch_size must divide past: got past={past}, patch_size={patch_size} "
-            f"(remainder {past % patch_size}). The nearest that fits is "
-            f"patch_size={nearest_divisor(past, patch_size)}."
-        )
-
-
 def check_steps(x: Shape, d_in: int, mask: Any = None) -> None:
     """Refuse a sequence that a layer of input width `d_in` cannot read step by step.
 

@@ -13,9 +13,6 @@ def check_heads(d_model: int, n_heads: int, n_kv_heads: int) -> None:
         n_kv_heads: Number of key and value heads; each serves an equal group of
             queries.
     """
-    sizes = {"d_model": d_model, "n_heads": n_heads, "n_kv_heads": n_kv_heads}
-    for name, size in sizes.items():
-        check_size(name, size)
     check_divides("n_heads", n_heads, "d_model", d_model)
     check_divides("n_kv_heads", n_kv_heads, "n_heads", n_heads)
 
@@ -29,8 +26,8 @@ def check_divides(name: str, part: int, whole_name: str, whole: int) -> None:
         whole_name: What the caller calls the whole.
         whole: Its size.
     """
-    check_size(name, part)
     check_size(whole_name, whole)
+    check_size(name, part)
     if whole % part:
         raise ValueError(
             f"{name} must divide {whole_name}: got {whole_name}={whole}, "

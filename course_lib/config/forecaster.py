@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from course_lib.checks import check_choice, check_past_patches
+from course_lib.checks import check_choice, check_divides
 from course_lib.config.transformer import TransformerConfig
 
 ADDED_POSITIONS = ("learned", "sinusoidal", "none")
@@ -36,7 +36,7 @@ class ForecasterConfig(TransformerConfig):
         super().__post_init__()
         self._check_sizes("horizon", "n_series")
         check_choice("reading", self.reading, READINGS)
-        check_past_patches(self.past, self.patch_size)
+        check_divides("patch_size", self.patch_size, "past", self.past)
 
     @property
     def n_patches(self) -> int:
