@@ -122,8 +122,15 @@ coverage: $(INSTALLED) ## Which lines of the package the unit tests reach
 
 # MUTANTS="--number 20 --seed 1" for fewer, or others.
 MUTANTS ?= --number 200 --seed 0
-mutants: $(INSTALLED) ## Break single lines of the package: do its tests notice?
-	$(BIN)/python tests/mutants.py $(MUTANTS)
+mutants: _build/executed ## Break single lines of the package: do its tests notice?
+	$(BIN)/python tests/mutants $< --jobs $(JOBS) $(MUTANTS)
+
+# Which tests execute which line of the package, and how long each takes.
+_build/executed: $(INSTALLED) $(shell find course_lib tests -name '*.py')
+	@mkdir -p _build
+	COVERAGE_FILE=$@ $(BIN)/python -m pytest -q -n $(JOBS) tests --ignore tests/book \
+		--ignore tests/homework/test_assignments.py \
+		--cov --cov-context=test --cov-report= --junitxml=$@.xml
 
 clean: ## Remove what was built; the next command sets everything up again
 	rm -rf $(VENV) _build .pytest_cache .ruff_cache .hypothesis .coverage

@@ -22,6 +22,18 @@ def test_what_goes_in_comes_out(wing, rng):
         np.testing.assert_array_equal(out[name], w)
 
 
+def test_an_array_may_run_backwards_and_be_read_only(wing):
+    model = make(wing)
+    weights = wing.lib.get_weights(model)
+    for name, w in weights.items():
+        weights[name] = np.flip(np.flip(w).copy())
+        weights[name].flags.writeable = False
+    new = make(wing, seed=1)
+    wing.lib.set_weights(new, weights)
+    for name, w in wing.lib.get_weights(new).items():
+        np.testing.assert_array_equal(w, weights[name])
+
+
 def test_weights_are_copies(wing):
     model = make(wing)
     weights = wing.lib.get_weights(model)

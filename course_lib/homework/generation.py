@@ -11,7 +11,8 @@ from course_lib.homework.toy_model import ToyModel
 
 
 def _softmax(scores: np.ndarray) -> np.ndarray:
-    e = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    most = scores.max(axis=-1, keepdims=True, initial=-np.inf)  # of nothing, too
+    e = np.exp(scores - most)
     return e / e.sum(axis=-1, keepdims=True)
 
 

@@ -84,7 +84,7 @@ def test_shapes_lie_wholly_inside():
 
 
 def test_classes_are_equally_frequent_and_in_no_order():
-    labels = data.drawn_shapes(403, seed=7, size=13).labels
+    labels = data.drawn_shapes(403, seed=7, size=12).labels
     assert list(np.bincount(labels)) == [101, 101, 101, 100]
     assert (labels[:-1] == labels[1:]).mean() == pytest.approx(0.25, abs=0.08)
 

@@ -278,10 +278,7 @@ def graded(tmp_path_factory):
     pytest.importorskip("flax")
     root = tmp_path_factory.mktemp("class")
     data, table = {}, {}
-    for wing, limits in (
-        ("torch", ("--seconds", "5", "--load-seconds", "9")),
-        ("nnx", ()),
-    ):
+    for wing, limits in LIMITS.items():
         submissions, marks = root / wing, root / f"marks-{wing}"
         submissions.mkdir()
         for name, (notebook, _, _) in CLASS.items():

@@ -177,6 +177,23 @@ def own_row_and_the_others(x, y, x_new):
     return fitted.predict(with_others(x_new)).reshape(x_new.shape[:2])
 
 
+def with_sector_news(x):
+    """A firm's own row, and what the others of its sector that are listed heard."""
+    rows = []
+    for firms in x:
+        news, sector, listed = firms[:, 4], firms[:, 5:-1].argmax(1), firms[:, -1]
+        for i, firm in enumerate(firms):
+            peers = (sector == sector[i]) & (listed == 1)
+            peers[i] = False
+            rows.append([*firm, news[peers].mean() if peers.any() else 0.0])
+    return np.array(rows)
+
+
+def own_row_and_the_sectors_news(x, y, x_new):
+    fitted = LinearRegression().fit(with_sector_news(x), y.ravel())
+    return fitted.predict(with_sector_news(x_new))
+
+
 def mean_after_the_code(x, y, x_new):
     means = {code: y[x == code].mean() for code in np.unique(x)}
     return np.vectorize(means.__getitem__)(x_new)
@@ -186,6 +203,7 @@ def mean_after_the_code(x, y, x_new):
     ("name", "predict", "measure"),
     [
         ("new_households", one_bandwidth, mean_squared_error),
+        ("private_firms", own_row_and_the_sectors_news, r2_score),
         ("supply_chain", own_row_and_the_others, r2_score),
         ("rating_news", mean_after_the_code, r2_score),
     ],

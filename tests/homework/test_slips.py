@@ -31,8 +31,10 @@ def test_a_wrong_answer_is_called_by_its_slip(wing, name, words):
     (slip,) = [s for s in EXERCISES[name].slips if words in s]
     report = check(answer(name, WRONG[name][words], wing.name), name, wing=wing.name)
     assert not report
-    assert slip in [case.slip for case in report.cases], report
     assert slip in repr(report)
+    # In every case that it spoils; an answer may raise where the slip fits no shape.
+    for case in report.cases:
+        assert case.passed or case.slip == slip or "it raised" in case.message, case
 
 
 @pytest.mark.parametrize("name", EXERCISES)
