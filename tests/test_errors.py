@@ -280,3 +280,13 @@ def test_a_traced_bandwidth_is_let_through():
 )
 def test_the_nearest_divisor_divides(whole, near, expected):
     assert checks.nearest_divisor(whole, near) == expected
+
+
+def test_whole_numbers_are_converted_as_the_error_says(wing, no_hook):
+    (q,) = arrays(wing, (2, 3), dtype="int64")
+    with pytest.raises(ValueError, match="floating-point numbers") as refusal:
+        wing.lib.attention(q, q, q)
+    way_out = str(refusal.value).rpartition(" with ")[2].rstrip(".")
+    assert way_out.startswith("q.")
+    converted = eval(way_out, {"q": q, "float": float})
+    assert wing.lib.attention(converted, converted, converted)[0].shape == (2, 3)

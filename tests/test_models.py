@@ -36,6 +36,7 @@ VARIANTS = [
     ("BERTForMaskedLM", {}),
     ("BERTForMaskedLM", {"norm": "pre", "position": "rotary"}),
     ("BERTForMaskedLM", {"position": "alibi", "activation": "swiglu"}),
+    ("BERTForMaskedLM", {"position": "sinusoidal"}),
     ("BERTForClassification", {}),
     ("Seq2Seq", {}),
     ("Seq2Seq", {"activation": "silu", "head_bias": True, "interleaved": False}),

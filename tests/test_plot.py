@@ -96,8 +96,9 @@ def test_lines_part_the_cells_of_a_mask_and_leave_its_labels_alone():
 def test_a_floor_says_its_value():
     _, ax = plt.subplots()
     plot.curve(ax, np.arange(5), np.arange(5) / 4, "loss", color=plot.TORCH)
-    plot.floor(ax, 0.25, "entropy rate")
+    plot.floor(ax, 0.25, "entropy rate", where=0.5)
     assert [t.get_text() for t in ax.texts] == ["loss", "entropy rate 0.25"]
+    assert ax.texts[1].get_ha() == "left"
     assert list(ax.lines[1].get_ydata()) == [0.25, 0.25]
 
 

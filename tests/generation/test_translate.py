@@ -38,14 +38,8 @@ def source(rng, length=S, batch=B):
 
 
 def write(wing, model, ids, n=7, **options):
-    return wing.lib.translate(
-        model,
-        wing.array(ids),
-        start_token=START,
-        stop_token=STOP,
-        max_new_tokens=n,
-        **options,
-    )
+    options = {"start_token": START, "stop_token": STOP, **options}
+    return wing.lib.translate(model, wing.array(ids), max_new_tokens=n, **options)
 
 
 KINDS = pytest.mark.parametrize("kind", ["transformer", "recurrent"])
@@ -73,8 +67,9 @@ def test_both_wings_write_the_same(both, rng, models, kind):
 @KINDS
 def test_padding_the_source_changes_nothing(wing, rng, models, kind):
     ids, model = source(rng), models(wing, kind)
-    padded = np.concatenate([ids, np.zeros((B, 2), ids.dtype)], axis=1)
-    mask = wing.lib.padding_mask_from_ids(wing.array(padded), 0)
+    # What stands there is not even the padding id: the mask alone says what counts.
+    padded = np.concatenate([ids, source(rng, length=8)], axis=1)
+    mask = wing.array(np.tile(np.arange(13) < S, (B, 1, 1, 1)))
     expected = write(wing, model, ids)
     assert write(wing, model, padded, source_mask=mask) == expected
 
@@ -127,6 +122,21 @@ def test_no_more_is_begun_than_there_are_positions(wing, rng, models):
         model.begin(memory, CONFIG.max_len + 1)
     with pytest.raises(ValueError, match="max_len must be a whole number"):
         model.begin(memory, 0)
+
+
+def test_the_longest_target_fills_all_positions(wing, rng, models):
+    model, ids = models(wing, "transformer"), source(rng, batch=1)
+    whole = CONFIG.max_len
+    assert len(write(wing, model, ids, n=whole, stop_token=V)[0]) == whole
+    (found,) = wing.lib.beam_translate(
+        model,
+        wing.array(ids),
+        n_beams=1,
+        start_token=START,
+        stop_token=V,
+        max_new_tokens=whole,
+    )
+    assert len(found.tokens) == whole
 
 
 def test_the_source_is_encoded_and_projected_once():

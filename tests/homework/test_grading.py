@@ -4,12 +4,13 @@ import csv
 import json
 
 import numpy as np
+import psutil
 import pytest
 from students import FORGING, PATCHING, SAID, sabotage
 
 from course_lib.homework import EXERCISES
 from course_lib.homework.__main__ import main
-from course_lib.homework.apart import Limits
+from course_lib.homework.apart import Limits, run_apart
 from course_lib.homework.grading import (
     Assignment,
     Part,
@@ -122,6 +123,17 @@ def attend(q, k, v, mask=None):
 """,
         [0, 5],
         "It calls course_lib.torch.attention",
+    ),
+    "cheating_with_the_oracle": (
+        NORM
+        + """
+import course_lib
+
+def attend(q, k, v, mask=None):
+    return torch.tensor(course_lib.oracle.attention(q.numpy(), k, v, mask)[0])
+""",
+        [0, 5],
+        "module 'course_lib' has no attribute 'oracle'",
     ),
     "cheating_with_the_framework": (
         NORM
@@ -239,6 +251,16 @@ def test_the_marks_expected_are_the_marks_given(student, graded):
     assert [float(table[student][n]) for n in ("attend", "norm")] == points
     assert float(table[student]["points"]) == sum(points)
     assert float(table[student]["out_of"]) == 11
+
+
+def test_nothing_goes_on_that_a_submission_started():
+    pytest.importorskip("torch")
+    command = ["sleep", "86397"]
+    start = f"import subprocess\nsubprocess.Popen({command})"
+    task = Marking("layer_norm", EXERCISES["layer_norm"], "torch", 3).task()
+    run_apart([start, NORM], [("norm", task)], "torch", LIMITS)
+    running = (p.info["cmdline"] for p in psutil.process_iter(["cmdline"]))
+    assert command not in running
 
 
 def test_a_process_may_take_what_its_tasks_may_take_one_after_the_other():

@@ -172,12 +172,20 @@ def test_a_broadcasting_error_gets_a_hint(mark):
     assert "keeps the number of entries" in repr(mark(reshaped, "patches"))
 
 
-@pytest.mark.parametrize("words", [(), ("Unable to allocate 8.00 TiB",)])
-def test_an_answer_without_memory_is_told_where(mark, words):
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        MemoryError("Unable to allocate 8.00 TiB"),
+        RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried 8 bytes"),
+        RuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 8 bytes"),
+    ],
+)
+def test_an_answer_without_memory_is_told_where(mark, error):
     def hungry(s):
-        raise MemoryError(*words)
+        raise error
 
-    line = 'in your line "raise MemoryError(*words)". Which array is so large?'
+    line = 'in your line "raise error". Which array is so large?'
     assert f"it ran out of memory {line}" in repr(mark(hungry, "softmax"))
 
 

@@ -173,13 +173,17 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--folder", default="course_lib")
     parser.add_argument("--without", default="", help="a folder to leave out")
-    parser.add_argument("--skip", type=int, default=0, help="go on after so many")
+    parser.add_argument("--only", type=int, nargs="*", help="numbers, to try again")
     parser.add_argument("--limit", type=float, default=300, help="seconds for one")
     parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
 
     drawn = sample(options.number, options.seed, options.folder, options.without)
-    numbered = list(enumerate(drawn, start=1))[options.skip :]
+    numbered = [
+        (number, mutant)
+        for number, mutant in enumerate(drawn, start=1)
+        if options.only is None or number in options.only
+    ]
     trials = []
     forks = multiprocessing.get_context("fork")
     with tempfile.TemporaryDirectory() as folder:

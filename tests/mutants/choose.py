@@ -11,6 +11,7 @@ from coverage import CoverageData
 from draw import ROOT, Mutant
 
 FIRST = 40  # tests that are tried before all others
+EVERYTHING = range(1, 100_000)
 
 
 class Batch(NamedTuple):
@@ -31,9 +32,14 @@ class Executed:
     def tests(self, path: Path, lines: Iterable[int]) -> list[str]:
         """The tests that execute one of the lines: the file's own, then quick ones."""
         by_line = self.data.contexts_by_lineno(str(path))
-        names = {
-            name.rpartition("|")[0] for line in lines for name in by_line.get(line, [])
-        }
+        names = set()
+        for test, _, phase in (
+            name.rpartition("|") for line in lines for name in by_line.get(line, [])
+        ):
+            # A fixture may be shared, and is set up in the first test that wants it.
+            shared = self.seconds if phase == "setup" else ()
+            file = test.partition("::")[0]
+            names |= {test, *(other for other in shared if other.startswith(file))}
         own = f"test_{path.stem}"
 
         def rank(test: str) -> tuple[bool, float]:
@@ -50,12 +56,12 @@ def _timed(case: ElementTree.Element) -> tuple[str, float]:
 def batches(mutant: Mutant, executed: Executed) -> Iterator[Batch]:
     """What to run, one batch after the other, until a test fails."""
     path = mutant.path
-    statement, is_definition = _statement(path, mutant.line)
-    direct = executed.tests(path, statement)
-    tests = direct or executed.tests(path, range(1, 100_000))
+    lines = _run_together(path, mutant.line)
+    direct = executed.tests(path, lines)
+    tests = direct or executed.tests(path, EVERYTHING)
     yield from (_batch(part) for part in (tests[:FIRST], tests[FIRST:]) if part)
     # What runs as a module is read, or in a process of its own, leaves no trace.
-    if is_definition or not direct:
+    if lines == EVERYTHING or not direct:
         yield Batch(tests_by_name(path))
 
 
@@ -64,23 +70,26 @@ def _batch(tests: list[str]) -> Batch:
     return Batch(list(files), frozenset(tests))
 
 
-def _statement(path: Path, line: int) -> tuple[range, bool]:
-    """The lines that run if this one does, and whether it belongs to a definition.
+def _run_together(path: Path, line: int) -> range:
+    """The lines whose run shows that this one counts: those of its statement.
 
-    A default of an argument or a field is read once: there it is the whole body.
+    For a default of an argument it is the function's body; for what stands in no
+    function, the whole file.
     """
-    found = None
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or 0):
-            found = node  # what is walked later lies deeper
-    if found is None:
-        return range(0), True
-    body = getattr(found, "body", None)
-    inside = body[0].lineno if body else 0
-    end = (found.end_lineno or 0) + 1
-    if isinstance(found, (ast.FunctionDef, ast.ClassDef)):
-        return range(inside, end), True
-    return range(found.lineno, max(found.lineno + 1, inside) if body else end), False
+    nodes = ast.walk(ast.parse(path.read_text()))  # what is walked later lies deeper
+    around = [
+        node
+        for node in nodes
+        if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or 0)
+    ]
+    if not any(isinstance(node, ast.FunctionDef) for node in around):
+        return EVERYTHING
+    last = around[-1]
+    end = (last.end_lineno or 0) + 1
+    body = getattr(last, "body", None)
+    if isinstance(last, ast.FunctionDef):
+        return range(last.body[0].lineno, end)
+    return range(last.lineno, max(last.lineno + 1, body[0].lineno) if body else end)
 
 
 def tests_by_name(path: Path) -> list[str]:

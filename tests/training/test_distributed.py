@@ -206,8 +206,9 @@ def test_one_process_needs_no_others(wing, monkeypatch):
         monkeypatch.delenv(name, raising=False)
     assert wing.lib.init_distributed() == (0, 1)
     if wing.name == "torch":  # where the devices of one process are one
-        model = tiny_model(wing)
-        assert wing.lib.distribute(model, wing.lib.device_mesh(data=1)) is model
+        model, mesh = tiny_model(wing), wing.lib.device_mesh(data=1)
+        assert mesh.mesh_dim_names == ("data", "fsdp", "tensor")
+        assert wing.lib.distribute(model, mesh) is model
     wing.lib.shutdown()
 
 

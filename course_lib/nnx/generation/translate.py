@@ -138,7 +138,7 @@ def beam_translate(
 
     def next_log_probs(rows: np.ndarray) -> np.ndarray:
         # Filled up to one size, so that one program serves every step.
-        ids = np.zeros((n_beams, max_new_tokens + 1), np.int32)
+        ids = np.zeros((n_beams, max_new_tokens), np.int32)
         ids[: len(rows), : rows.shape[1]] = rows
         found = _next_log_probs(
             graph, state, jnp.asarray(ids), memory, rows.shape[1] - 1
