@@ -148,9 +148,7 @@ def test_an_error_shows_the_students_line_its_shapes_and_a_hint(mark):
     assert "b.mT swaps" in text
 
 
-def test_an_error_within_the_library_shows_the_line_that_called_it(
-    wing, mark, no_hook
-):
+def test_an_error_within_the_library_shows_the_line_that_called_it(wing, mark, no_hook):
     def attention(q, k, v, mask=None):
         return wing.lib.attention(q, k[..., :1], v)
 

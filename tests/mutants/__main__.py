@@ -62,17 +62,20 @@ class Bench:
     def __init__(self, contexts: Path, limit: float, folder: str):
         self.executed = Executed(contexts, contexts.with_suffix(".xml"))
         self.limit = limit  # seconds for all tests of one mutant
-        self.copy = Path(tempfile.mkdtemp(dir=folder)) / "copy"
-        self.log, self.failed = (
-            self.copy.with_name("log"),
-            self.copy.with_name("failed"),
+        scratch = Path(tempfile.mkdtemp(dir=folder))
+        self.copy, self.log, self.failed = (
+            scratch / name for name in ("copy", "log", "failed")
         )
         tracked = subprocess.check_output(["git", "ls-files"], cwd=ROOT, text=True)
         for name in tracked.splitlines():
             (self.copy / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, self.copy / name)
         # What a test that is broken off leaves behind goes with the bench.
-        os.environ |= {"PYTHONPATH": str(self.copy), "TMPDIR": str(self.copy.parent)}
+        os.environ |= {
+            "PYTHONPATH": str(self.copy),
+            "TMPDIR": str(scratch),
+            "HYPOTHESIS_PROFILE": "mutants",
+        }
         tempfile.tempdir = None
         for framework in ("torch", "jax", "flax.nnx", "optax", "scipy"):
             __import__(framework)  # each batch runs in a fork that has them already
