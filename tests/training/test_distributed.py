@@ -22,7 +22,8 @@ TESTS = Path(__file__).parent
 LIMIT = 240  # seconds: a hung process fails the test
 
 
-def environment(**variables):
+def environment(XLA_FLAGS="", **variables):
+    flags = os.environ.get("XLA_FLAGS", ""), XLA_FLAGS  # compile as the tests do
     paths = [str(TESTS), str(TESTS.parent), os.environ.get("PYTHONPATH", "")]
     quiet = {
         "PYTHONPATH": os.pathsep.join(filter(None, paths)),
@@ -30,8 +31,9 @@ def environment(**variables):
         "GLOO_SOCKET_IFNAME": "lo",
         "JAX_PLATFORMS": "cpu",
         "COURSE_QUIET": "1",
+        "XLA_FLAGS": " ".join(filter(None, flags)),
     }
-    unset = {"XLA_FLAGS", "RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}
+    unset = {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}
     kept = {name: v for name, v in os.environ.items() if name not in unset}
     return kept | quiet | variables
 
