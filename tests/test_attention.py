@@ -51,6 +51,15 @@ def test_equals_the_oracle(wing, seed, t, s, dh, dv, size, masking, dtype):
     )
 
 
+def test_the_fused_form_masks_nothing_unless_it_is_told_to(wing, rng):
+    arrays = [x[:, None] for x in draw(rng, dv=DH)]  # one head
+    q, k, v = map(wing.array, arrays)
+    expected, _ = oracle.attention(*arrays)
+    assert_close(wing.numpy(wing.lib.fused_attention(q, k, v)), expected)
+    causal, _ = oracle.attention(*arrays, np.tri(T, S, dtype=bool))
+    assert_close(wing.numpy(wing.lib.fused_attention(q, k, v, causal=True)), causal)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_stated_tolerance_at_ordinary_size(wing, rng, dtype):
     q, k, v = draw(rng, dtype)

@@ -31,6 +31,12 @@ def test_a_map_shows_queries_down_and_keys_across(weights):
     assert [t.get_text() for t in ax.get_xticklabels()] == list("vwxyz")
 
 
+def test_a_map_without_labels_says_what_its_axes_are(weights):
+    ax = plot.attention_map(weights)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("keys", "queries")
+    assert not [*ax.get_xticks(), *ax.get_yticks()]
+
+
 def test_light_is_always_zero(weights):
     assert plot.attention_map(weights).images[0].norm.vmin == 0
     low, high = plot.attention_map(weights - 0.3, signed=True).images[0].get_clim()

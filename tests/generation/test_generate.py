@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 from models import randomize
+from wings import get_wing
 
 from course_lib.config import GPTConfig
 
@@ -94,6 +95,18 @@ def test_top_k_of_one_is_greedy(wing, models):
     assert wing.lib.generate(model, PROMPTS, max_new_tokens=7, top_k=1) == (
         wing.lib.generate(model, PROMPTS, max_new_tokens=7, temperature=0.0)
     )
+
+
+def test_nothing_is_computed_after_the_last_text_has_ended():
+    pytest.importorskip("torch")
+    wing = get_wing("torch")
+    model, calls = gpt(wing, CONFIG), []
+    model.register_forward_hook(lambda *_: calls.append(1))
+    (text,) = wing.lib.generate(model, [[3, 4]], max_new_tokens=9)
+    stop, before = text[2], text.index(text[2])
+    calls.clear()
+    wing.lib.generate(model, [[3, 4]], max_new_tokens=9, stop_token=stop)
+    assert len(calls) == before + 1 < 9
 
 
 def test_texts_end_at_the_stop_token_and_leave_it_out(wing, models):

@@ -258,7 +258,8 @@ def test_nothing_goes_on_that_a_submission_started():
     command = ["sleep", "86397"]
     start = f"import subprocess\nsubprocess.Popen({command})"
     task = Marking("layer_norm", EXERCISES["layer_norm"], "torch", 3).task()
-    run_apart([start, NORM], [("norm", task)], "torch", LIMITS)
+    ((*outcomes,),) = run_apart([start, NORM], [("norm", task)], "torch", LIMITS)
+    assert not any(outcome.trouble for outcome in outcomes)
     running = (p.info["cmdline"] for p in psutil.process_iter(["cmdline"]))
     assert command not in running
 

@@ -70,3 +70,12 @@ def test_vit_is_read_under_its_newer_names_too(wing, rng, tmp_path):
 )
 def test_a_vit_that_is_none_of_ours_is_refused(tmp_path, changes, match):
     refuse(edit(save(vit(), tmp_path), **changes), match)
+
+
+@pytest.mark.parametrize(
+    "name", ["vit.embeddings.cls_token", "vit.embeddings.position_embeddings"]
+)
+def test_a_table_with_a_batch_in_it_is_refused(tmp_path, name):
+    save(vit(), tmp_path)
+    rewrite(tmp_path, lambda a: {**a, name: np.repeat(a[name], 2, axis=0)})
+    refuse(tmp_path, r"\(2, \d, 12\)")

@@ -3,6 +3,7 @@
 import dataclasses
 import inspect
 import io
+import json
 import math
 import sys
 import types
@@ -790,6 +791,13 @@ def test_batches_of_several_shapes_are_refused_where_steps_are_compiled():
 def test_a_configuration_is_checked_when_it_is_made(fields, message):
     with pytest.raises(ValueError, match=message):
         TrainConfig(**fields)
+
+
+def test_an_evaluation_is_kept_as_numbers_of_python(wing):
+    history = History()
+    history.add_evaluation(wing.array(np.float32(0.5)), None)
+    history.add_evaluation({"loss": wing.array(np.float32(0.25))}, None)
+    assert json.loads(json.dumps(history.evals)) == {"loss": [0.5, 0.25]}
 
 
 def test_an_evaluation_keeps_its_names():
