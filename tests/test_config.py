@@ -9,6 +9,7 @@ from course_lib.config import (
     ForecasterConfig,
     GPTConfig,
     Seq2SeqConfig,
+    TrainConfig,
     ViTConfig,
 )
 
@@ -147,6 +148,41 @@ def test_presets_have_the_published_sizes(preset, sizes):
     assert (config.d_model, config.n_layers, config.n_heads) == sizes
     assert config.d_head == 64
     assert config.d_ff in (None, 4 * config.d_model)
+
+
+# Whoever leaves an argument out relies on what it is.
+COMMON = {
+    **{"n_kv_heads": None, "d_ff": None, "dropout": 0.0, "activation": "gelu"},
+    **{"norm": "pre", "norm_kind": "layer", "norm_eps": 1e-5, "bias": True},
+    "position": "learned",
+}
+DEFAULTS = {
+    GPTConfig: COMMON | {"tie_head": True},
+    BERTConfig: COMMON | {"norm": "post", "norm_eps": 1e-12, "n_token_types": 2},
+    ViTConfig: COMMON | {"norm_eps": 1e-12, "n_channels": 3},
+    ForecasterConfig: COMMON | {"patch_size": 1, "n_series": 1, "reading": "all"},
+    Seq2SeqConfig: {
+        **COMMON,
+        **{"activation": "relu", "norm": "post", "position": "sinusoidal"},
+        **{"target_vocab_size": None, "n_decoder_layers": None},
+        **{"share_embeddings": True, "tie_head": True, "head_bias": False},
+        **{"scale_embeddings": True, "interleaved": True},
+    },
+    TrainConfig: {
+        **{"steps": 1000, "learning_rate": 1e-3, "schedule": "constant"},
+        **{"warmup": 0, "floor": 0.0, "betas": (0.9, 0.999), "eps": 1e-8},
+        **{"weight_decay": 0.01, "clip": 1.0, "accumulate": 1},
+        **{"precision": "float32", "seed": 0, "evaluate_every": None},
+        **{"patience": None, "checkpoint_every": None, "chunk": 8},
+    },
+}
+
+
+@pytest.mark.parametrize("config", DEFAULTS)
+def test_defaults_stay_what_they_are(config):
+    fields = dataclasses.fields(config)
+    given = {f.name: f.default for f in fields if f.default is not dataclasses.MISSING}
+    assert given == DEFAULTS[config]
 
 
 def test_presets_have_the_published_forms():

@@ -34,6 +34,7 @@ def test_a_map_shows_queries_down_and_keys_across(weights):
 def test_a_map_without_labels_says_what_its_axes_are(weights):
     ax = plot.attention_map(weights)
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("keys", "queries")
+    assert ax.xaxis.get_label_position() == "top"
     assert not [*ax.get_xticks(), *ax.get_yticks()]
 
 
