@@ -93,6 +93,12 @@ def test_where_one_token_has_it_all_only_it_is_kept():
     np.testing.assert_array_equal((kept > 0).sum(-1), 1)
 
 
+def test_lora_of_rank_one_has_rank_one():
+    by_name = marking.Marking("lora", EXERCISES["lora"], "torch", 7).cases
+    _, _, a, b, _ = by_name["rank one"]
+    assert len(a) == b.shape[1] == 1
+
+
 def test_too_few_tensors_are_counted(mark):
     assert "2 tensors are due" in repr(mark(lambda ids: ids, "next_token_pairs"))
     report = mark(lambda ids: (ids, ids, ids), "next_token_pairs")

@@ -60,9 +60,12 @@ def batches(mutant: Mutant, executed: Executed) -> Iterator[Batch]:
     direct = executed.tests(path, lines)
     tests = direct or executed.tests(path, EVERYTHING)
     yield from (_batch(part) for part in (tests[:FIRST], tests[FIRST:]) if part)
-    # What runs as a module is read, or in a process of its own, leaves no trace.
+    # What runs as a module is read, or in a process of its own, leaves no trace. A
+    # default stands in a line that does not run: the wings are asked for theirs.
     if lines == EVERYTHING or not direct:
         yield Batch(tests_by_name(path))
+    elif mutant.line not in lines:
+        yield Batch(["tests/test_mirror.py"])
 
 
 def _batch(tests: list[str]) -> Batch:

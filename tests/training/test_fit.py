@@ -718,6 +718,10 @@ def test_windows_are_pieces_of_the_row():
     assert (windows(4)[0] != cut).any()
     starts = np.concatenate([windows(step)[0][:, 0] for step in range(20)])
     assert {starts.min(), starts.max()} == {100, 133}
+    unsaid, zero = (
+        Windows(tokens, length=7, batch_size=50, **seed) for seed in ({}, {"seed": 0})
+    )
+    assert (unsaid(3)[0] == zero(3)[0]).all()
 
 
 # What is refused
