@@ -77,6 +77,12 @@ def test_an_answer_of_the_wrong_shape_is_told_both_shapes(mark):
     report = mark(lambda s: s[..., :2], "softmax")
     assert "(2,)" in repr(report)
     assert "(5,)" in repr(report)
+    assert "in output" not in repr(report)  # it is the only one
+
+    def halves(q, k, v, keys, values):
+        return q[..., :1], k, v
+
+    assert "is due in output 1 of 3." in repr(mark(halves, "cached_attention"))
 
 
 def test_one_query_keeps_its_row(wing, mark):
