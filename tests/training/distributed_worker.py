@@ -50,12 +50,18 @@ def main(wing_name, result, data, fsdp, tensor, checkpoint=None):
     batches = Batches(*tiny_data(), batch_size=12, seed=2)
     settings = {"learning_rate": 0.02, "clip": 0.5}
     held = share_held(wing_name, model)
+    rows = set()  # of a batch, as this process sees it
+
+    def loss(model, ids, targets):
+        rows.add(len(ids))
+        return summed_loss(wing)(model, ids, targets)
+
     # The second run takes the first one's checkpoint up.
     histories = [
         wing.lib.fit(
             model,
             batches,
-            summed_loss(wing),
+            loss,
             config=TrainConfig(steps=steps, **settings),
             evaluate=lambda model: wing.lib.mean_loss(
                 model, [batches(0)], summed_loss(wing)
@@ -77,6 +83,7 @@ def main(wing_name, result, data, fsdp, tensor, checkpoint=None):
             {
                 "world": world,
                 "held": held,
+                "rows": sorted(rows),
                 "losses": histories[1].losses,
                 "grad_norms": histories[1].grad_norms,
                 "evals": histories[1].evals["loss"],
