@@ -1,18 +1,15 @@
 """Fixtures that every test may use, and settings that hold for all of them."""
 
-import ctypes
-import gc
 import importlib.util
 import os
-import sys
 from importlib.metadata import version
 from pathlib import Path
 
 import jaxtyping
 import numpy as np
-import psutil
 import pytest
 from hypothesis import Phase, settings
+from memory import stay_small
 from packaging.version import Version
 from wings import WINGS, get_wing
 
@@ -45,9 +42,6 @@ if importlib.util.find_spec("jax") is not None:
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 
 
-LARGE = 1.2e9  # bytes
-
-
 @pytest.fixture(scope="session", params=list(WINGS))
 def wing(request):
     """Each wing in turn: a test that takes it is run twice."""
@@ -76,25 +70,6 @@ def no_hook():
 
 @pytest.fixture(autouse=True)
 def a_process_stays_small():
-    """JAX keeps what it compiles, a megabyte a function: gigabytes in a whole run.
-
-    What glibc keeps for speed (see Makefile) goes first, what was compiled next.
-    """
+    """See `memory`: a test that draws many sizes does so in between, too."""
     yield
-    if _is_large():
-        gc.collect()
-        _trim()
-    if _is_large() and importlib.util.find_spec("jax") is not None:
-        jax.clear_caches()
-        gc.collect()
-        _trim()
-
-
-def _is_large() -> bool:
-    return psutil.Process().memory_info().rss > LARGE
-
-
-def _trim() -> None:
-    """Hand free memory back to the system."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).malloc_trim(0)
+    stay_small()

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from memory import stay_small
 
 
 class Wing:
@@ -88,6 +89,7 @@ class NNX(Wing):
 
     def make(self, piece: type, *args, seed: int = 0, **kwargs):
         """A module of this wing in evaluation mode, drawn from `seed`."""
+        stay_small()  # each size that a test draws is compiled anew
         from flax import nnx
 
         model = piece(*args, **kwargs, rngs=nnx.Rngs(seed))
