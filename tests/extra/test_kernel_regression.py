@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from memory import stay_small
 from wings import assert_close
 
 from course_lib import oracle
@@ -40,6 +41,7 @@ sizes = st.sampled_from([1, 3, 7])  # few, since JAX compiles each new shape
     st.sampled_from(["float32", "float64"]),
 )
 def test_equals_the_oracle(wing, seed, t, s, f, dv, kernel, width, masked, dtype):
+    stay_small()  # each example is of another size
     rng = np.random.default_rng(seed)
     q, k, v = draw(rng, dtype, t, s, f, dv)
     mask = rng.random((t, s)) < 0.6 if masked else None
