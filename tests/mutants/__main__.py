@@ -32,7 +32,7 @@ VERDICTS = {0: "survived", UNTRIED: "survived", KILLED: "killed", None: "too slo
 
 
 class Watch:
-    """A pytest plugin: run the wanted tests in their order, note how one fails."""
+    """A pytest plugin: run the wanted tests alone, and note how one fails."""
 
     def __init__(self, batch: Batch):
         self.wanted = batch.wanted
