@@ -38,7 +38,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # One step after the other, also under `make -j`: the tests are spread out already.
 .NOTPARALLEL:
-.PHONY: help book test lint types unit pairs outputs site notebooks homework assignments grade student bench coverage mutants clean
+.PHONY: help book test lint types unit pairs outputs shake executed site notebooks homework assignments grade student bench coverage mutants clean
 
 help: ## List what can be made
 	@echo "make TARGET, where TARGET is one of"
@@ -82,6 +82,16 @@ outputs: $(INSTALLED) ## Run the notebooks, compare with what is stored (part of
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile book \
 		--nbval --nbval-current-env --nbval-cell-timeout 300
 	$(BIN)/python book/_ext/pages.py
+
+# Of all pages, or of some: `make shake PAGES="attention depth"`.
+PAGES ?=
+shake: $(INSTALLED) ## Run pages as other processors would: which outputs move?
+	$(BIN)/python book/_ext/shake.py $(PAGES) --jobs $(JOBS)
+
+# For other versions than the pinned ones: outputs may differ, what the text says of them not.
+executed: $(INSTALLED) ## Run the notebooks; only their own assertions count
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile book \
+		--nbval-lax --nbval-current-env --nbval-cell-timeout 300
 
 # --all: nothing is left of what an earlier build made.
 site: $(INSTALLED) ## Build the book from nothing and test the pages (part of test)

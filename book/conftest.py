@@ -1,6 +1,7 @@
 """How the tests compare a chapter's stored outputs with what its code gives now.
 
-`pytest --nbval --nbval-current-env -n 2 --dist loadfile book` runs every notebook.
+`pytest --nbval --nbval-current-env -n 2 --dist loadfile book` runs every notebook, and
+with `--nbval-lax` in place of `--nbval` it compares nothing, for other versions.
 nbval compares character by character. Here the comparison of `_ext/tolerance.py` takes
 its place, which forgives rounding and nothing else, and kernels start in the
 environment that the stored outputs came from.
@@ -18,38 +19,30 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
-from kernel_environment import kernel_environment
+from kernel_environment import compiled, kernel_environment
 from pages import ROOT, SECONDS, read_seconds
+from provenance import KEY, compare_machines, describe_machine
 from tolerance import outputs_differ, read_tolerance
 
 # Beside the chapters lie programs and pictures: no tests.
 collect_ignore_glob = ["_*", "figures"]
 
 
-def compiled():
-    """Where JAX keeps what it compiled: pages share most of their small functions.
-
-    Each process has a folder of its own, for JAX writes there without a lock.
-    """
-    worker = os.environ.get("PYTEST_XDIST_WORKER", "alone")
-    return {
-        "JAX_COMPILATION_CACHE_DIR": str(ROOT / "_build" / "compiled" / worker),
-        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
-        "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
-    }
-
-
 def compare_outputs(cell, test, ref, skip_compare=None):
     """Take the place of nbval's method: say whether a cell gave what is stored."""
     del skip_compare
     found = outputs_differ(ref, test, read_tolerance(cell.cell.metadata))
+    if found:
+        stored = cell.parent.nb.metadata.get(KEY)
+        found = f"{found}\n{compare_machines(stored, describe_machine())}"
     cell.comparison_traceback = [found] if found else []
     return found is None
 
 
 def pytest_configure(config):
     """Put our comparison and our kernels where nbval looks for its own."""
-    if not getattr(config.option, "nbval", False):
+    options = config.option
+    if not (getattr(options, "nbval", False) or getattr(options, "nbval_lax", False)):
         return
     from nbval import plugin
 
@@ -57,7 +50,9 @@ def pytest_configure(config):
         """A kernel that starts as the tool's does."""
 
         def __init__(self, *args, **kwargs):
-            with mock.patch.dict(os.environ, kernel_environment() | compiled()):
+            worker = os.environ.get("PYTEST_XDIST_WORKER", "alone")
+            ours = kernel_environment() | compiled(ROOT, worker)
+            with mock.patch.dict(os.environ, ours):
                 super().__init__(*args, **kwargs)
 
     # nbval's classes call super() by their global names, so that a subclass put in

@@ -7,6 +7,7 @@ three take their environment from here.
 
 import os
 from collections.abc import Mapping, MutableMapping
+from pathlib import Path
 
 ENVIRONMENT: Mapping[str, str] = {
     # JAX on a CPU hands its memory back to the system at each step and asks for it
@@ -49,3 +50,18 @@ def kernel_environment(base: Mapping[str, str] | None = None) -> dict[str, str]:
 def apply(environ: MutableMapping[str, str]) -> None:
     """Set the book's variables in place, for kernels that inherit them."""
     environ.update(ENVIRONMENT)
+
+
+def compiled(root: Path, name: str) -> dict[str, str]:
+    """Let JAX keep what it compiled: pages share most of their small functions.
+
+    Args:
+        root: The project's folder.
+        name: Of the folder to keep it in. Each process has one of its own, for JAX
+            writes there without a lock.
+    """
+    return {
+        "JAX_COMPILATION_CACHE_DIR": str(root / "_build" / "compiled" / name),
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+        "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+    }

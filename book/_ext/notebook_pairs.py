@@ -22,6 +22,7 @@ import nbformat
 import yaml
 from nbformat import NotebookNode
 from page_measures import SETUP_TAG, end_of_head, measure, write_minutes
+from provenance import KEY
 
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -145,7 +146,9 @@ def is_executed(notebook: dict[str, Any]) -> bool:
 
 
 def keep_outputs(fresh: NotebookNode, stored: dict[str, Any]) -> NotebookNode:
-    """Carry stored outputs over into freshly read cells with the same code."""
+    """Carry stored outputs, and whence they are, over into cells with the same code."""
+    if KEY in stored["metadata"]:
+        fresh.metadata[KEY] = nbformat.from_dict(stored["metadata"][KEY])
     old = (cell for cell in stored["cells"] if cell["cell_type"] == "code")
     for cell in fresh.cells:
         if cell.cell_type == "code":

@@ -70,6 +70,7 @@ def execute(pair: Pair, settings: Settings) -> str:
     """
     from clean_outputs import clean_outputs
     from nbclient import NotebookClient
+    from provenance import KEY, describe_machine
 
     notebook = read_cells(pair.text)
     client = NotebookClient(
@@ -85,6 +86,7 @@ def execute(pair: Pair, settings: Settings) -> str:
         if cell.cell_type == "code":
             cell.outputs = clean_outputs(cell.outputs, cell.source)
     # The kernel leaves its own metadata in the notebook it ran: only outputs are taken.
+    notebook.metadata = {KEY: describe_machine()}
     return serialize(keep_outputs(read_cells(pair.text), notebook))
 
 

@@ -22,6 +22,8 @@ WORDS_A_MINUTE = 150
 LINES_A_MINUTE = 15
 
 SETUP_TAG = "colab-setup"
+# Assertions of what the text says of results: run with the page, no part of it.
+CLAIMS_TAG = "claims"
 FOLDING = {"hide-input", "hide-cell", "remove-input", "remove-cell"}
 
 TITLE = re.compile(r"^# .*\n", re.MULTILINE)
@@ -233,7 +235,7 @@ class Lesson:
                 self.add_line(line)
             return
         tags = cell["metadata"].get("tags", [])
-        if cell["cell_type"] != "code" or SETUP_TAG in tags:
+        if cell["cell_type"] != "code" or {SETUP_TAG, CLAIMS_TAG} & set(tags):
             return
         self.add_code(cell["source"], tags)
         shown = cell["metadata"].get("mystnb", {})

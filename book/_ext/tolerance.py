@@ -14,10 +14,11 @@ people to look away. Comparing nothing would let a wrong result through. So:
 
 import base64
 import io
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from PIL import Image
@@ -50,6 +51,18 @@ class Tolerance:
 
 
 USUAL = Tolerance()
+
+
+class Move(NamedTuple):
+    """How an output changed.
+
+    Attributes:
+        share: How many times what is forgiven; more than 1 is a difference.
+        what: From what to what, in words.
+    """
+
+    share: float
+    what: str
 
 
 def read_tolerance(metadata: Mapping[str, Any]) -> Tolerance:
@@ -100,22 +113,27 @@ def value(number: str) -> float:
     return float(number.replace(",", "").replace("\u2212", "-"))
 
 
-def numbers_agree(stored: str, new: str, rtol: float) -> bool:
-    """Compare two printed numbers.
+def share_of_tolerance(stored: str, new: str, rtol: float) -> float:
+    """Say how far a printed number moved, as a multiple of what it may.
 
     Args:
         stored: As the notebook has it.
         new: As the code gave it now.
         rtol: How far floats may be off, relative to the stored one.
+
+    Returns:
+        0 for the same number, at most 1 for one that agrees; infinite for integers.
     """
     if stored == new:
-        return True
+        return 0.0
     if not is_float(stored) and not is_float(new):
-        return False
+        return math.inf
     # Printers drop final zeros (0.5 for 0.5000): the longer one says what was shown.
     place = min(last_place(stored), last_place(new))
     a, b = value(stored), value(new)
-    return abs(a - b) <= max(rtol * abs(a), 1.0000001 * place)
+    # The factor is for numbers that binary fractions miss: 0.72 - 0.71 > 0.01.
+    allowed = max(rtol * abs(a), 1.0000001 * place)
+    return abs(a - b) / allowed if allowed else 0.0 if a == b else math.inf
 
 
 def shape_of_text(text: str) -> str:
@@ -130,46 +148,42 @@ def shape_of_text(text: str) -> str:
     return " ".join(text.split())
 
 
-def text_differs(stored: str, new: str, rtol: float) -> str | None:
-    """Compare two printed texts.
-
-    Returns:
-        What differs, in words, or None.
-    """
+def text_moves(stored: str, new: str, rtol: float) -> Iterator[Move]:
+    """List what moved between two printed texts, number by number."""
     if stored == new:
-        return None
+        return
     if shape_of_text(stored) != shape_of_text(new):
-        return "the words differ"
+        yield Move(math.inf, "the words differ")
+        return
     for a, b in zip(NUMBER.findall(stored), NUMBER.findall(new), strict=True):
-        if not numbers_agree(a, b, rtol):
+        share = share_of_tolerance(a, b, rtol)
+        if share:
             kind = "float" if is_float(a) or is_float(b) else "integer"
-            return f"the {kind} {a} became {b} (tolerance {rtol:g})"
-    return None
+            yield Move(share, f"the {kind} {a} became {b} (tolerance {rtol:g})")
 
 
-def image_differs(stored: bytes, new: bytes, pixels: float = FAR_SHARE) -> str | None:
-    """Compare two pictures.
+def image_moves(stored: bytes, new: bytes, pixels: float = FAR_SHARE) -> Iterator[Move]:
+    """Say how far a picture moved.
 
     Args:
         stored: The notebook's, as PNG.
         new: The one that the code drew now.
         pixels: The share of pixels that may be far from the stored ones.
-
-    Returns:
-        What differs, in words, or None.
     """
     if stored == new:
-        return None
+        return
     a, b = (
         np.asarray(Image.open(io.BytesIO(data)).convert("RGBA"), dtype=np.int16)
         for data in (stored, new)
     )
     if a.shape != b.shape:
-        return f"the picture's size {a.shape[1::-1]} became {b.shape[1::-1]}"
-    share = float((np.abs(a - b).max(axis=-1) > FAR).mean())
-    if share > pixels:
-        return f"{share:.2%} of the picture's pixels are far from the stored ones"
-    return None
+        size = f"the picture's size {a.shape[1::-1]} became {b.shape[1::-1]}"
+        yield Move(math.inf, size)
+        return
+    far = float((np.abs(a - b).max(axis=-1) > FAR).mean())
+    if far:
+        text = f"{far:.2%} of the picture's pixels are far from the stored ones"
+        yield Move(far / pixels if pixels else math.inf, text)
 
 
 def flatten(outputs: list[Mapping[str, Any]]) -> list[tuple[str, str]]:
@@ -177,13 +191,43 @@ def flatten(outputs: list[Mapping[str, Any]]) -> list[tuple[str, str]]:
     parts: list[tuple[str, str]] = []
     for output in outputs:
         if output["output_type"] == "stream":
-            parts.append((output["name"], "".join(output["text"])))
+            name, text = output["name"], "".join(output["text"])
+            if parts and parts[-1][0] == name:  # a stream may arrive in pieces
+                text = parts.pop()[1] + text
+            parts.append((name, text))
         elif output["output_type"] == "error":
             parts.append(("error", f"{output['ename']}: {output['evalue']}"))
         else:
             data = output["data"]
             parts += [(kind, "".join(data[kind])) for kind in sorted(data)]
     return parts
+
+
+def moves(
+    stored: list[Mapping[str, Any]],
+    new: list[Mapping[str, Any]],
+    tolerance: Tolerance = USUAL,
+) -> Iterator[Move]:
+    """List all that moved between two outputs of a cell.
+
+    Args:
+        stored: The notebook's outputs.
+        new: What the code gave now.
+        tolerance: How far they may be off.
+    """
+    before, after = flatten(stored), flatten(new)
+    if [kind for kind, _ in before] != [kind for kind, _ in after]:
+        kinds = ([kind for kind, _ in parts] for parts in (before, after))
+        yield Move(math.inf, "the outputs {} became {}".format(*kinds))
+        return
+    for (kind, a), (_, b) in zip(before, after, strict=True):
+        if kind.startswith("image/") and "svg" not in kind:
+            pictures = base64.b64decode(a), base64.b64decode(b)
+            found = image_moves(*pictures, tolerance.pixels)
+        else:
+            found = text_moves(a, b, tolerance.rtol)
+        for move in found:
+            yield Move(move.share, f"{kind}: {move.what}")
 
 
 def outputs_differ(
@@ -201,16 +245,5 @@ def outputs_differ(
     Returns:
         What differs first, in words, or None.
     """
-    before, after = flatten(stored), flatten(new)
-    if [kind for kind, _ in before] != [kind for kind, _ in after]:
-        kinds = ([kind for kind, _ in parts] for parts in (before, after))
-        return "the outputs {} became {}".format(*kinds)
-    for (kind, a), (_, b) in zip(before, after, strict=True):
-        if kind.startswith("image/") and "svg" not in kind:
-            pictures = base64.b64decode(a), base64.b64decode(b)
-            found = image_differs(*pictures, tolerance.pixels)
-        else:
-            found = text_differs(a, b, tolerance.rtol)
-        if found:
-            return f"{kind}: {found}"
-    return None
+    found = moves(stored, new, tolerance)
+    return next((move.what for move in found if move.share > 1), None)

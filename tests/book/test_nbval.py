@@ -95,11 +95,11 @@ def plain(executed, tmp_path):
     return Book(tmp_path)
 
 
-def run_nbval(book, *arguments, library=ROOT):
+def run_nbval(book, *arguments, library=ROOT, compare="--nbval"):
     """Run the notebook under pytest, as `make test` does, with some library."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
     environment |= {"PYTHONPATH": str(library), "COURSE_QUIET": "0"}
-    command = [sys.executable, "-m", "pytest", "--nbval", "--nbval-current-env"]
+    command = [sys.executable, "-m", "pytest", compare, "--nbval-current-env"]
     command += ["--nbval-cell-timeout", "120", "-p", "no:cacheprovider", "--color=no"]
     done = subprocess.run(
         [*command, *arguments, "book"],
@@ -141,6 +141,27 @@ def test_a_stored_output_that_was_edited_fails(plain):
     assert status == 1
     assert "1 failed, 5 passed" in said, said
     assert "the integer 236 became 235" in said
+    assert "stored on such a machine as this" in said
+
+
+def test_a_failure_says_on_what_the_output_was_stored(plain):
+    notebook = json.loads(plain.notebook.read_text())
+    notebook["metadata"]["stored_on"]["instructions"] = "AVX1024"
+    text = json.dumps(notebook).replace("235 households", "236 households")
+    plain.notebook.write_text(text)
+    status, said = run_nbval(plain, "-n", "0")
+    assert status == 1
+    assert "It was stored with AVX1024; this is " in said, said
+
+
+def test_with_other_versions_a_page_is_executed_and_asserts(plain):
+    text = plain.notebook.read_text().replace('"235 households', '"236 households')
+    plain.notebook.write_text(text)
+    status, said = run_nbval(plain, "-n", "0", compare="--nbval-lax")
+    assert (status, "6 passed" in said) == (0, True), said
+    plain.notebook.write_text(text.replace("print(235, ", "assert 236 == 235, ("))
+    status, said = run_nbval(plain, "-n", "0", compare="--nbval-lax")
+    assert (status, "1 failed, 5 passed" in said) == (1, True), said
 
 
 def test_a_tolerance_that_is_too_wide_fails(plain):

@@ -7,6 +7,8 @@ import notebooks
 import page_measures
 import pages
 import pytest
+from notebook_pairs import read_cells
+from page_measures import CLAIMS_TAG
 from small_books import HEADER, ROOT, cell, contents
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
@@ -264,3 +266,26 @@ def test_the_cell_for_colab_stands_under_the_line_of_minutes(book):
         r"\n\*0 minutes[^*]+\*\n\n```\{code-cell\}[^`]*```\n\nWords\.", body
     )
     assert book.tool("--check") == (0, "")
+
+
+def claims_of(path):
+    """List the cells of a page that assert what its text says."""
+    cells = read_cells(path.read_text("utf-8")).cells
+    return [c for c in cells if CLAIMS_TAG in c.metadata.get("tags", [])]
+
+
+@pytest.mark.parametrize("name", sorted(PATHS.keys() - WAITING))
+def test_what_a_page_says_of_what_it_trained_is_asserted(name):
+    cells = read_cells(PATHS[name].read_text("utf-8")).cells
+    trains = any("rtol" in cell.metadata.get("nbval", {}) for cell in cells)
+    claims = claims_of(PATHS[name])
+    assert claims or not trains, f"{name} trains, and no cell is tagged claims"
+    for claim in claims:
+        assert "remove-cell" in claim.metadata["tags"], claim.source
+        assert re.search(r"^\s*assert ", claim.source, re.MULTILINE), claim.source
+        assert "print(" not in claim.source
+
+
+def test_claims_count_for_no_limit():
+    claim = cell("assert 1 > 0\n" * 99, "remove-cell", CLAIMS_TAG)
+    assert pages.measure_text(HEADER + claim) == pages.measure_text(HEADER)

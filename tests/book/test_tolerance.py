@@ -2,6 +2,7 @@
 
 import base64
 import io
+import math
 
 import matplotlib as mpl
 import numpy as np
@@ -10,10 +11,11 @@ from matplotlib.figure import Figure
 from PIL import Image
 from tolerance import (
     Tolerance,
-    image_differs,
+    image_moves,
+    moves,
     outputs_differ,
     read_tolerance,
-    text_differs,
+    text_moves,
 )
 
 
@@ -111,6 +113,11 @@ def test_outputs_are_counted():
     assert "became" in outputs_differ([], stream("a"))
 
 
+def test_a_stream_may_arrive_in_pieces():
+    assert outputs_differ(stream("a\nb"), stream("a\n") + stream("b")) is None
+    assert outputs_differ(stream("a\nb"), stream("a\n") + stream("c"))
+
+
 def test_kinds_of_output_are_compared():
     html = [{"output_type": "display_data", "data": {"text/html": "<b>1</b>"}}]
     other = [{"output_type": "display_data", "data": {"text/html": "<b>2</b>"}}]
@@ -127,6 +134,12 @@ def test_errors_are_compared_by_name_and_words():
     assert outputs_differ(stored, error("ValueError", stored[0]["evalue"])) is None
     assert outputs_differ(stored, error("TypeError", stored[0]["evalue"]))
     assert outputs_differ(stored, error("ValueError", "other words"))
+
+
+def image_differs(stored, new, pixels=1e-3):
+    """Say how two pictures differ, if by more than is forgiven."""
+    found = image_moves(stored, new, pixels)
+    return next((move.what for move in found if move.share > 1), None)
 
 
 def curve(factor=1.0, shift=0.0, width=7):
@@ -179,4 +192,24 @@ def test_pictures_in_outputs_are_compared():
 
 
 def test_equal_texts_need_no_reading():
-    assert text_differs("anything", "anything", 0.0) is None
+    assert list(text_moves("anything", "anything", 0.0)) == []
+
+
+def test_how_far_a_number_moved_is_counted_in_tolerances():
+    found = moves(
+        stream("0.500 100 2.0"), stream("0.505 100 2.1"), Tolerance(rtol=0.02)
+    )
+    assert [round(move.share, 6) for move in found] == [0.5, 1.0]
+
+
+def test_what_no_tolerance_covers_moved_infinitely_far():
+    changes = [("5 runs", "6 runs"), ("0.5", "nan"), ("0.", "1e-9"), ("a", "b")]
+    for stored, new in changes:
+        (move,) = moves(stream(stored), stream(new), Tolerance(rtol=0.05))
+        assert move.share == math.inf or move.share > 1
+
+
+def test_a_picture_moves_by_its_share_of_far_pixels():
+    (near,) = image_moves(curve(), curve(factor=1.01), 0.05)
+    (far,) = image_moves(curve(), curve(factor=1.01), 0.0005)
+    assert far.share == pytest.approx(100 * near.share)

@@ -1,0 +1,130 @@
+"""The shakes find what another machine would print otherwise, and leave the rest."""
+
+import nbformat
+import numpy as np
+import pytest
+import shake
+from nudge import signs
+from small_books import Book, cell
+
+pytestmark = pytest.mark.filterwarnings("default")
+
+# Both begin one unit in the last place away. The squares forget it; the map with chaos
+# has nearly doubled it two hundred times.
+TORCH = """\
+import torch
+
+w = torch.nn.Parameter(torch.tensor([0.3, 0.7]))
+optimizer = torch.optim.SGD([w], lr=0.1)
+start = w.detach().clone()
+for _ in range(100):
+    optimizer.zero_grad()
+    w.square().sum().backward()
+    optimizer.step()
+print(f"{w.norm().item() + 1:.3f}")"""
+NNX = """\
+import jax.numpy as jnp
+import optax
+from flax import nnx
+
+jmodel = nnx.Linear(2, 2, rngs=nnx.Rngs(0))
+optimizer = nnx.Optimizer(jmodel, optax.sgd(0.1), wrt=nnx.Param)
+jstart = abs(jmodel.kernel[...].ravel())
+adam = optax.adam(0.0)
+arrays = {"w": jnp.array([0.3, 0.7])}
+state = adam.init(arrays)
+updates, state = adam.update(arrays, state, arrays)
+arrays = optax.apply_updates(arrays, updates)
+updates, state = adam.update(arrays, state, arrays)  # only the first one nudges
+print(jnp.abs(updates["w"]).max())"""
+CHAOS = """\
+def after_chaos(x):
+    for _ in range(200):
+        x = 3.9 * x * (1 - x)
+    return x
+
+print([round(float(x), 3) for x in after_chaos(START)])"""
+WIDTH = """\
+import os
+print(torch.backends.cpu.get_cpu_capability(), os.environ.get("XLA_FLAGS"))"""
+
+
+@pytest.fixture(scope="module")
+def shaken(tmp_path_factory):
+    """A page with calm and chaotic cells, executed and then shaken."""
+    pytest.importorskip("torch")
+    pytest.importorskip("flax")
+    book = Book(tmp_path_factory.mktemp("shaken"))
+    starts = ("start", "jstart % 1", "arrays['w']")
+    book.write(
+        *map(
+            cell,
+            (TORCH, NNX, *(CHAOS.replace("START", start) for start in starts), WIDTH),
+        )
+    )
+    status, said = book.tool()
+    assert status == 0, said
+    return book
+
+
+def shake_it(book, capsys, *arguments):
+    """Run the command line; return its exit status and what it printed."""
+    status = shake.main([*arguments, "--root", str(book.root)])
+    return status, capsys.readouterr().out
+
+
+def test_a_nudged_start_shows_in_chaos_alone(shaken, capsys):
+    status, said = shake_it(shaken, capsys, "--shake", "nudge", "--jobs", "1")
+    moved = [line.split()[1] for line in said.splitlines() if " nudge " in line]
+    assert status == 1
+    assert moved == ["3", "4", "5"], said  # the cell for Colab is the first
+    assert "not run: avx2, sse, threads" in said
+
+
+def test_another_processor_reaches_both_frameworks(shaken, capsys):
+    _, said = shake_it(shaken, capsys, "--shake", "sse", "--jobs", "1")
+    new = nbformat.read(shaken.root / shake.FOLDER / "sse" / "chapter.ipynb", 4)
+    (output,) = new.cells[-1].outputs
+    assert output["text"] == "DEFAULT --xla_cpu_max_isa=SSE4_2\n", said
+
+
+def test_what_was_run_with_other_code_is_not_compared(shaken, tmp_path, capsys):
+    folder = tmp_path / shake.FOLDER / "nudge"
+    folder.mkdir(parents=True)
+    book = Book(tmp_path)
+    book.text.write_bytes(shaken.text.read_bytes())
+    book.notebook.write_bytes(shaken.notebook.read_bytes())
+    other = nbformat.read(shaken.notebook, 4)
+    other.cells[-1].source = "print('other code')"
+    nbformat.write(other, folder / "chapter.ipynb")
+    status, said = shake_it(book, capsys, "--table")
+    assert status == 0
+    assert "not run: avx2, sse, threads, nudge" in said
+
+
+def test_a_page_that_moves_little_passes(shaken, tmp_path, capsys):
+    book = Book(tmp_path)
+    stored = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("print(1)")])
+    book.write(cell("print(1)"))
+
+    def write(path, text):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        stored.cells[0].outputs = [nbformat.v4.new_output("stream", text=text)]
+        stored.cells[0].metadata["nbval"] = {"rtol": 0.05}
+        nbformat.write(stored, path)
+
+    write(book.notebook, "0.500\n")
+    for name in shake.SHAKES:
+        write(tmp_path / shake.FOLDER / name / "chapter.ipynb", "0.510\n")
+    status, said = shake_it(book, capsys, "--table")
+    assert status == 0, said
+    assert "No output moves by more than 0.5 of its allowance." in said
+    status, said = shake_it(book, capsys, "--table", "--limit", "0.3")
+    assert status == 1
+    assert "0.40  avx2      stdout: the float 0.500 became 0.510" in said
+
+
+def test_each_number_has_a_direction_of_its_own():
+    assert set(signs((5, 7), 0).ravel()) == {-np.inf, np.inf}
+    np.testing.assert_array_equal(signs((5, 7), 0), signs((5, 7), 0))
+    assert (signs((5, 7), 0) != signs((5, 7), 1)).any()
