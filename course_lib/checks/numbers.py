@@ -4,9 +4,9 @@ import math
 from typing import Any
 
 __all__ = [
-    "check_choice", "check_divides", "check_even", "check_heads", "check_noise",
-    "check_positive", "check_range", "check_rate", "check_size", "check_whole",
-    "nearest_divisor",
+    "check_choice", "check_divides", "check_even", "check_heads", "check_lengths",
+    "check_noise", "check_positive", "check_range", "check_rate", "check_size",
+    "check_whole", "nearest_divisor",
 ]  # fmt: skip
 
 
@@ -15,11 +15,12 @@ def check_size(name: str, size: Any) -> None:
     check_whole(name, size, least=1)
 
 
-def check_whole(name: str, number: Any, *, least: int = 0) -> None:
-    """Refuse what is not a whole number of at least `least`."""
+def check_whole(name: str, number: Any, *, least: int = 0, why: str = "") -> None:
+    """Refuse what is not a whole number of at least `least`, and say why so many."""
     if isinstance(number, bool) or not isinstance(number, int) or number < least:
         raise ValueError(
-            f"{name} must be a whole number of at least {least}: got {number!r}."
+            f"{name} must be a whole number of at least {least}{why and ', '}{why}: "
+            f"got {number!r}."
         )
 
 
@@ -40,6 +41,15 @@ def check_range(
         raise ValueError(f"{name} must be {span}{why and ', '}{why}: got {number}.")
 
 
+def check_lengths(shortest: int, longest: int) -> None:
+    """Refuse a shortest length that is not positive or exceeds the longest."""
+    if not 1 <= shortest <= longest:
+        raise ValueError(
+            "min_length must be at least 1 and at most max_length: got min_length="
+            f"{shortest}, max_length={longest}."
+        )
+
+
 def check_positive(name: str, number: float) -> None:
     """Refuse what is not positive and finite."""
     if not 0 < number < math.inf:
@@ -50,7 +60,8 @@ def check_noise(noise: float) -> None:
     """Refuse what is no standard deviation."""
     if not 0 <= noise < math.inf:
         raise ValueError(
-            f"noise must be a standard deviation, at least 0 and finite: got {noise}."
+            "noise must be a standard deviation, which can not be negative or "
+            f"infinite: got {noise}."
         )
 
 
