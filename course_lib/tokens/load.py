@@ -7,6 +7,8 @@ from course_lib.tokens.byte_pairs import BPE
 from course_lib.tokens.tokenizer import Tokenizer
 from course_lib.tokens.words import Characters, Words
 
+__all__ = ["load"]
+
 KINDS: dict[str, type[Tokenizer]] = {cls.kind: cls for cls in (Characters, Words, BPE)}
 
 

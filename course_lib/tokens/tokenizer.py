@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+__all__ = ["Tokenizer"]
+
 
 class Tokenizer(ABC):
     """A vocabulary, and the rule that cuts text into its tokens.
