@@ -13,14 +13,7 @@ KINDS: dict[str, type[Tokenizer]] = {cls.kind: cls for cls in (Characters, Words
 
 
 def load(path: str | Path) -> Tokenizer:
-    """Read a tokenizer that `save` wrote.
-
-    Args:
-        path: A JSON file.
-
-    Returns:
-        The tokenizer, of the class that was saved.
-    """
+    """Read a tokenizer that `save` wrote, of whichever class."""
     try:
         state = json.loads(Path(path).read_text(encoding="utf-8"))
         kind = KINDS[state.pop("kind")]
