@@ -11,14 +11,9 @@ def to_numpy(x: Any) -> np.ndarray:
 
 
 def largest_difference(a: Any, b: Any) -> float:
-    """Largest absolute difference of any entry; NaN if one of them is NaN.
+    """Largest absolute difference of any entry of two arrays, from anywhere.
 
-    Args:
-        a: Numbers from anywhere: either wing, the oracle, a built-in layer.
-        b: The same numbers from elsewhere, of the same shape.
-
-    Returns:
-        The difference.
+    NaN if one of them is NaN.
     """
     a, b = to_numpy(a), to_numpy(b)
     if a.shape != b.shape or a.size == 0:

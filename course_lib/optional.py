@@ -4,10 +4,7 @@
 def missing(what: str, package: str, extra: str) -> ImportError:
     """An error, to be raised, that names the package and the extra that brings it.
 
-    Args:
-        what: The beginning of the sentence, as "Checkpoints need".
-        package: The package that could not be imported.
-        extra: The extra of pyproject.toml that lists it.
+    `what` begins its sentence, as "Checkpoints need".
     """
     return ImportError(
         f"{what} {package}, which this environment does not have. Install the package "

@@ -76,10 +76,10 @@ def attention_map(
     numbers: bool | None = None,
     signed: bool = False,
 ) -> Axes:
-    """Attention map (heatmap): a row for each query, a column for each key.
+    """Attention map (heatmap), `T S`: a row for each query, a column for each key.
 
     Args:
-        weights: `T S`, of either wing.
+        weights: Of either wing.
         queries: A label for each row.
         keys: A label for each column.
         ax: Where to draw; None makes a new figure.
@@ -87,9 +87,6 @@ def attention_map(
         vmax: The value of the darkest color; None takes the largest entry.
         numbers: Write each weight into its cell; None does so up to 36 cells.
         signed: Draw scores or differences, which may be negative, around 0.
-
-    Returns:
-        The axes.
     """
     w = _array(weights, "weights", 2)
     ax = _axes(ax, (4.4, 4.0))
@@ -114,17 +111,10 @@ def heads(
     titles: Sequence[str] | None = None,
     columns: int = 4,
 ) -> np.ndarray:
-    """The attention maps of all heads side by side, on one scale.
+    """The attention maps of all heads, `H T S`, side by side and on one scale.
 
-    Args:
-        weights: `H T S`, of either wing.
-        queries: A label for each row, the same in every head.
-        keys: A label for each column.
-        titles: One for each head; None writes "head 1", "head 2", ...
-        columns: Heads in one row of the figure.
-
-    Returns:
-        The axes, one for each head.
+    Rows and columns have the same labels in every head; `columns` heads stand in one
+    row of the figure. There are axes for each head.
     """
     w = _array(weights, "weights", 3)
     titles = titles or [f"head {h + 1}" for h in range(len(w))]
@@ -154,18 +144,7 @@ def mask(
     ax: Axes | None = None,
     title: str | None = None,
 ) -> Axes:
-    """A mask: a cell is filled where the query may attend to the key.
-
-    Args:
-        allowed: `T S`, boolean.
-        queries: A label for each row.
-        keys: A label for each column.
-        ax: Where to draw; None makes a new figure.
-        title: Written above.
-
-    Returns:
-        The axes.
-    """
+    """A mask, `T S`: a cell is filled where the query may attend to the key."""
     m = _array(allowed, "mask", 2)
     ax = _axes(ax, (3.6, 3.6))
     ax.imshow(m.astype(int), cmap=_MASK, vmin=0, vmax=1)
@@ -180,11 +159,7 @@ def mask(
 def floor(ax: Axes, value: float, label: str, *, where: float = 1.0) -> None:
     """Draw the best attainable value as a dashed line that carries its number.
 
-    Args:
-        ax: Axes with the curve already in them.
-        value: The known answer, in the units of the vertical axis.
-        label: What it is, for example "entropy rate".
-        where: Horizontal place of the words, 0 (left) to 1 (right).
+    The words, such as "entropy rate", stand from 0 (left) to 1 (right) of the width.
     """
     ax.axhline(value, color=FLOOR, linestyle="--", linewidth=1.5, zorder=0)
     ax.annotate(
@@ -201,12 +176,7 @@ def floor(ax: Axes, value: float, label: str, *, where: float = 1.0) -> None:
 def curve(ax: Axes, x: Any, y: Any, label: str, *, color: str | None = None) -> None:
     """Draw a line with a direct label at its end, in the place of a legend.
 
-    Args:
-        ax: Where to draw.
-        x: Horizontal values.
-        y: Vertical values, of either wing.
-        label: The line's name.
-        color: None takes the next of the style's; `TORCH` and `NNX` are the wings'.
+    Without a color it takes the next of the style's; `TORCH` and `NNX` are the wings'.
     """
     x, y = to_numpy(x), to_numpy(y)
     (line,) = ax.plot(x, y, color=color)

@@ -33,7 +33,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "homework"), str(ROOT / "book" / "_ext")]
 
 from master import WINGS, Question, compose, parse, rubric  # noqa: E402
-from self_contained import pages_address  # noqa: E402
+from publishing import pages_address  # noqa: E402
 
 
 def build(master: Path, out: Path, *, seed: int | None = None) -> None:

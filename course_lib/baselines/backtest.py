@@ -22,23 +22,21 @@ import numpy as np
 from course_lib.checks import check_size
 from course_lib.optional import missing
 
+__all__ = [
+    "Backtest", "DieboldMariano", "backtest", "diebold_mariano", "rolling_origins",
+]  # fmt: skip
+
 Forecast = Callable[[np.ndarray, int], np.ndarray]
 Fit = Callable[[np.ndarray], Forecast]
 
 
 @dataclass(frozen=True, eq=False)
 class Backtest:
-    """Forecasts from N origins, beside what came.
+    """Forecasts from N origins, beside what came."""
 
-    Args:
-        origins: The last step known to each forecast, `N`.
-        forecasts: `N H C`.
-        actual: `N H C`.
-    """
-
-    origins: np.ndarray
-    forecasts: np.ndarray
-    actual: np.ndarray
+    origins: np.ndarray  #: The last step known to each forecast, `N`
+    forecasts: np.ndarray  #: `N H C`
+    actual: np.ndarray  #: `N H C`
 
     @property
     def mse(self) -> np.ndarray:
@@ -51,11 +49,7 @@ class Backtest:
         return np.sqrt(self.mse)
 
     def relative_to(self, baseline: "Backtest") -> np.ndarray:
-        """MSE as a multiple of a baseline's, `H C`; below 1 is better.
-
-        Raises:
-            ValueError: The baseline's origins are others.
-        """
+        """MSE as a multiple of a baseline's, `H C`; below 1 is better."""
         if not np.array_equal(self.origins, baseline.origins):
             raise ValueError(
                 "both back-tests must have the same origins: got "
@@ -65,8 +59,7 @@ class Backtest:
 
     def losses(self, step: int, series: int = 0) -> np.ndarray:
         """Squared errors `step` steps ahead, from 1, of one series, `N`."""
-        errors = self.forecasts - self.actual
-        return errors[:, step - 1, series] ** 2
+        return (self.forecasts - self.actual)[:, step - 1, series] ** 2
 
 
 def rolling_origins(
@@ -74,18 +67,8 @@ def rolling_origins(
 ) -> np.ndarray:
     """The origins t, each with steps 0 to t known and t + 1 to t + H to be forecast.
 
-    Args:
-        n_steps: Steps in the series, T.
-        horizon: H.
-        first: The first origin.
-        last: The last origin at most; None for the last one whose horizon is there.
-        every: Steps from one origin to the next; H gives horizons without overlap.
-
-    Returns:
-        Whole numbers in rising order.
-
-    Raises:
-        ValueError: No origin fits, or a horizon ends after the series.
+    Without `last`, the last one is that whose horizon ends with the series. With
+    `every=H`, horizons do not overlap.
     """
     check_size("horizon", horizon)
     check_size("every", every)
@@ -116,13 +99,6 @@ def backtest(
         horizon: H.
         refit_every: Fit at every so many origins only; the forecasts between are made
             from the whole past by the fit at hand. For methods that are slow to train.
-
-    Returns:
-        Forecasts and actual values.
-
-    Raises:
-        ValueError: The series has no axis C, a horizon ends after it, or the forecasts
-            are not `H C`.
     """
     check_size("refit_every", refit_every)
     series = np.asarray(series, dtype=np.float64)
@@ -151,16 +127,12 @@ def backtest(
 
 
 class DieboldMariano(NamedTuple):
-    """A test of equal accuracy.
+    """A test of equal accuracy."""
 
-    Args:
-        statistic: The mean difference of the losses in its standard errors; negative
-            if the first forecasts have the smaller losses.
-        p_value: Two-sided, from the normal distribution.
-    """
-
+    #: The mean difference of the losses in its standard errors; negative if the first
+    #: forecasts have the smaller losses.
     statistic: float
-    p_value: float
+    p_value: float  #: Two-sided, from the normal distribution
 
 
 def diebold_mariano(
@@ -169,20 +141,8 @@ def diebold_mariano(
     """Diebold-Mariano test: do two forecasts have equal losses on average?
 
     Diebold and Mariano 1995, doi:10.1080/07350015.1995.10524599, with the standard
-    error of Newey and West 1987, doi:10.2307/1913610, by statsmodels.
-
-    Args:
-        ours: Our loss at each origin, in order of time, `N`.
-        theirs: Their loss at the same origins, `N`.
-        lags: Autocovariances in the standard error; losses h steps ahead overlap and
-            need at least h - 1.
-
-    Returns:
-        The statistic and its p-value.
-
-    Raises:
-        ValueError: The losses are equal throughout, or not equally many.
-        ImportError: statsmodels is not installed.
+    error of Newey and West 1987, doi:10.2307/1913610, by statsmodels. Losses h steps
+    ahead overlap and need at least h - 1 lags, the autocovariances in that error.
     """
     try:
         from statsmodels.api import OLS

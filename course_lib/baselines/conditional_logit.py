@@ -21,23 +21,19 @@ import numpy as np
 
 from course_lib.optional import missing
 
+__all__ = ["ConditionalLogit", "conditional_logit"]
+
 
 @dataclass(frozen=True, eq=False)
 class ConditionalLogit:
-    """A fitted model of eq. 1.
+    """A fitted model of eq. 1."""
 
-    Args:
-        theta: Coefficients of the pair features, `P`: what makes a peer.
-        gamma: What the peers' average is worth.
-        beta: Coefficients of a unit's own features, and a constant after them, `F+1`;
-            where these are collinear (a dummy for every sector), the smallest solution.
-        covariance: Of the estimates of theta and gamma, `P+1 P+1`, for noise of equal
-            variance.
-    """
-
-    theta: np.ndarray
-    gamma: float
+    theta: np.ndarray  #: Coefficients of the pair features, `P`: what makes a peer
+    gamma: float  #: What the peers' average is worth
+    #: Coefficients of a unit's own features, and a constant after them, `F+1`; where
+    #: these are collinear (a dummy for every sector), the smallest solution.
     beta: np.ndarray
+    #: Of the estimates of theta and gamma, `P+1 P+1`, for noise of equal variance.
     covariance: np.ndarray
 
     @property
@@ -46,11 +42,7 @@ class ConditionalLogit:
         return np.sqrt(np.diag(self.covariance))
 
     def weights(self, pairs: np.ndarray) -> np.ndarray:
-        """The weights w of eq. 1, `Q N N`; rows sum to 1, the diagonal is 0.
-
-        Args:
-            pairs: Features of each pair (i, j), `Q N N P`.
-        """
+        """The weights w of eq. 1, `Q N N`, from features of each pair, `Q N N P`."""
         return logit_weights(pairs, self.theta)
 
     def predict(
@@ -112,15 +104,7 @@ def conditional_logit(
 
 
 def logit_weights(pairs: np.ndarray, theta: np.ndarray) -> np.ndarray:
-    """Conditional-logit probabilities of each unit over all others (eq. 1).
-
-    Args:
-        pairs: Features of each pair, `Q N N P`.
-        theta: Their coefficients, `P`.
-
-    Returns:
-        `Q N N`; rows sum to 1, the diagonal is 0.
-    """
+    """Conditional-logit probabilities of each unit over all others, `Q N N` (eq. 1)."""
     scores = pairs @ theta
     scores[:, np.eye(scores.shape[-1], dtype=bool)] = -np.inf
     weights = np.exp(scores - scores.max(-1, keepdims=True))

@@ -1,8 +1,8 @@
 """Forecasting baselines for `backtest`: random walk, mean, AR and VAR of statsmodels.
 
-Each is a function that is fitted to a series `T C` and returns a function from a past
-and a horizon H to forecasts `H C`; `autoregression` and `vector_autoregression` take
-their settings first: `backtest(autoregression(max_lags=8), y, origins, horizon=8)`.
+Each is a method for `backtest`; those that regress take their settings first:
+`backtest(autoregression(max_lags=8), y, origins, horizon=8)`. The order of a
+regression, from 0 to `max_lags`, is chosen by BIC.
 """
 
 from collections.abc import Callable
@@ -12,6 +12,11 @@ import numpy as np
 from course_lib.baselines.backtest import Fit, Forecast
 from course_lib.checks import check_size
 from course_lib.optional import missing
+
+__all__ = [
+    "autoregression", "direct_autoregression", "historical_mean", "random_walk",
+    "vector_autoregression",
+]  # fmt: skip
 
 
 def random_walk(known: np.ndarray) -> Forecast:
@@ -28,14 +33,8 @@ def historical_mean(known: np.ndarray) -> Forecast:
 def autoregression(*, max_lags: int = 8) -> Fit:
     """Autoregression AR(p): each series on its own last p values, iterated.
 
-    The order, from 0, is chosen by BIC for each series (`ar_select_order`), the
-    coefficients by least squares with a constant (`AutoReg`).
-
-    Args:
-        max_lags: The largest order.
-
-    Returns:
-        A method for `backtest`.
+    The order is chosen for each series (`ar_select_order`), the coefficients by least
+    squares with a constant (`AutoReg`).
     """
     order_of = _order_by_bic(max_lags)
     from statsmodels.tsa.ar_model import AutoReg
@@ -58,14 +57,8 @@ def direct_autoregression(horizon: int, *, max_lags: int = 8) -> Fit:
 
     y_(t+h) on a constant and y_t ... y_(t-p+1), by least squares, where an iterated
     autoregression puts its own forecasts in (Marcellino, Stock and Watson 2006,
-    doi:10.1016/j.jeconom.2005.07.020, compare the two).
-
-    Args:
-        horizon: The largest h; forecasts may be asked for up to it.
-        max_lags: As in `autoregression`, which chooses p alike.
-
-    Returns:
-        A method for `backtest`.
+    doi:10.1016/j.jeconom.2005.07.020, compare the two). Forecasts may be asked for up
+    to `horizon` steps ahead.
     """
     check_size("horizon", horizon)
     order_of = _order_by_bic(max_lags)
@@ -95,14 +88,7 @@ def direct_autoregression(horizon: int, *, max_lags: int = 8) -> Fit:
 def vector_autoregression(*, max_lags: int = 4) -> Fit:
     """Vector autoregression VAR(p): each series on the last p values of all, iterated.
 
-    The order, from 0, is chosen by BIC, the coefficients by least squares with a
-    constant (`statsmodels.tsa.api.VAR`).
-
-    Args:
-        max_lags: The largest order.
-
-    Returns:
-        A method for `backtest`.
+    By least squares with a constant (`statsmodels.tsa.api.VAR`).
     """
     check_size("max_lags", max_lags)
     try:

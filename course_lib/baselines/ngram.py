@@ -21,7 +21,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from course_lib.checks import check_choice, check_size
+from course_lib.checks import check_choice, check_range, check_size
+
+__all__ = ["NGram"]
 
 _START = -1  # stands before the first token of a text, order - 1 times
 Context = tuple[int, ...]
@@ -40,9 +42,6 @@ class NGram:
             with n1 and n2 the numbers of n-grams counted once and twice, each plus one,
             so that d is never 0: no token is then impossible.
         k: What "add-k" adds to each count; 1 is Laplace's rule.
-
-    Raises:
-        ValueError: The smoothing is unknown, or a number outside its range.
     """
 
     def __init__(
@@ -57,8 +56,8 @@ class NGram:
         check_size("order", order)
         check_size("vocab_size", vocab_size)
         check_choice("smoothing", smoothing, ("kneser-ney", "absolute", "add-k"))
-        if discount is not None and not 0 <= discount <= 1:
-            raise ValueError(f"discount must be from 0 to 1: got {discount}.")
+        if discount is not None:
+            check_range("discount", discount, 0, 1)
         if k < 0:
             raise ValueError(f"k must not be negative: got {k}.")
         self.order, self.vocab_size = order, vocab_size
@@ -69,14 +68,7 @@ class NGram:
         self._repeats = [[0, 0, 0, 0] for _ in range(order)]
 
     def fit(self, texts: np.ndarray | Sequence[int]) -> "NGram":
-        """Count; a second call adds to the counts.
-
-        Args:
-            texts: Ids, one text `T` or several `N T`.
-
-        Returns:
-            The model itself.
-        """
+        """Count one text `T` or several `N T`; a second call adds to the counts."""
         for text in self._padded(texts):
             for i in range(self.order - 1, len(text)):
                 self._count(text, i)
@@ -85,15 +77,11 @@ class NGram:
     def losses(
         self, texts: np.ndarray | Sequence[int], *, learn: bool = False
     ) -> np.ndarray:
-        """-log p of each token given those before it in its text, in nats.
+        """-log p of each token given those before it, in nats, `T` or `N T`.
 
-        Args:
-            texts: Ids, `T` or `N T`.
-            learn: Count each token once it has been scored, as adaptive compressors do.
-
-        Returns:
-            In the shape of the texts; infinite where a token is impossible. The first
-            token of a text is scored by how often texts began with it.
+        Infinite where a token is impossible. The first token of a text is scored by how
+        often texts began with it. With `learn`, each token is counted once it has been
+        scored, as adaptive compressors do.
         """
         found = []
         for text in self._padded(texts):
@@ -108,9 +96,8 @@ class NGram:
     def probabilities(self, context: Sequence[int]) -> np.ndarray:
         """The distribution of the next token, `V`; sums to 1.
 
-        Args:
-            context: Ids of the tokens before; the last n - 1 count. Fewer than that are
-                taken for the beginning of a text.
+        Of the tokens before it, the last n - 1 count; fewer than that are taken for the
+        beginning of a text.
         """
         padded = self._padded(list(context))[0]
         last = tuple(padded[len(padded) - self.order + 1 :])
@@ -132,9 +119,7 @@ class NGram:
         token = text[i]
         for length in reversed(range(self.order)):  # of the context
             context = tuple(text[i - length : i])
-            row = self._counts.get(context)
-            if row is None:
-                row = self._counts[context] = {}
+            row = self._counts.setdefault(context, {})
             row[token] = times = row.get(token, 0) + 1
             self._totals[context] += 1
             if times <= 3:

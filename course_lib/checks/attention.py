@@ -1,29 +1,40 @@
-"""Attention: queries, keys, values, masks and what is added to scores."""
+"""Attention: queries, keys, values, masks and what is added to scores.
+
+Where only shapes come in, `q`, `k` and `v` are the shapes of queries (`*B T Dh`), keys
+(`*B S Dh`) and values (`*B S Dv`); a mask or a bias comes itself, or as None.
+"""
 
 from typing import Any
 
-from course_lib.checks.tensors import check_tensors
+from course_lib.checks.tensors import check_dtype, check_shape, check_tensors
+
+__all__ = [
+    "check_additive", "check_attention", "check_bias", "check_cache_room",
+    "check_context", "check_mask", "check_memory", "check_no_cache",
+    "check_same_length", "check_scores",
+]  # fmt: skip
 
 Shape = tuple[int, ...]
 
 
 def check_mask(mask: Any, scores: Shape) -> None:
-    """Refuse a mask that is not boolean or does not broadcast to the scores.
-
-    Args:
-        mask: Anything with `.shape` and `.dtype`; True = may attend. None passes.
-        scores: The shape that the mask must broadcast to, `*B T S`.
-    """
-    if mask is None:
-        return
-    if not str(getattr(mask, "dtype", "")).endswith("bool"):
-        raise ValueError(
-            "mask must be boolean, True where a query may attend: got "
-            f"{getattr(mask, 'dtype', type(mask).__name__)}. "
+    """Refuse a mask that is not boolean or does not broadcast to scores, `*B T S`."""
+    if mask is not None:
+        check_dtype(
+            *("mask", mask, "bool", "be boolean, True where a query may attend"),
             "From numbers that are 0 where attention is forbidden, write mask != 0; "
-            "from an additive mask of 0 and -inf, write mask == 0."
+            "from an additive mask of 0 and -inf, write mask == 0.",
         )
-    _check_broadcast("mask", tuple(mask.shape), scores)
+        _check_broadcast("mask", tuple(mask.shape), scores)
+
+
+def check_bias(name: str, bias: Any, scores: Shape) -> None:
+    """Refuse numbers that cannot be added to scores, `*B T S`."""
+    if bias is not None:
+        rule = "hold floating-point numbers, which are added to the scores"
+        way_out = "What is allowed and what is not goes into mask."
+        check_dtype(name, bias, "float", rule, way_out)
+        _check_broadcast(name, tuple(bias.shape), scores)
 
 
 def _check_broadcast(name: str, shape: Shape, scores: Shape) -> None:
@@ -38,37 +49,10 @@ def _check_broadcast(name: str, shape: Shape, scores: Shape) -> None:
         )
 
 
-def check_bias(name: str, bias: Any, scores: Shape) -> None:
-    """Refuse numbers that cannot be added to the scores.
-
-    Args:
-        name: What the caller calls them.
-        bias: Anything with `.shape` and `.dtype`. None passes.
-        scores: The shape that it must broadcast to, `*B T S`.
-    """
-    if bias is None:
-        return
-    if "float" not in str(getattr(bias, "dtype", "")):
-        raise ValueError(
-            f"{name} must hold floating-point numbers, which are added to the scores: "
-            f"got {getattr(bias, 'dtype', type(bias).__name__)}. "
-            "What is allowed and what is not goes into mask."
-        )
-    _check_broadcast(name, tuple(bias.shape), scores)
-
-
 def check_attention(
     q: Shape, k: Shape, v: Shape, mask: Any = None, bias: Any = None
 ) -> None:
-    """Refuse queries, keys and values that do not fit each other.
-
-    Args:
-        q: Shape of the queries, `*B T Dh`.
-        k: Shape of the keys, `*B S Dh`.
-        v: Shape of the values, `*B S Dv`.
-        mask: The mask itself, or None; see `check_mask`.
-        bias: What is added to the scores, or None; see `check_bias`.
-    """
+    """Refuse queries, keys and values that do not fit each other."""
     q, k, v = tuple(q), tuple(k), tuple(v)
     for name, shape, letters in (("q", q, "T Dh"), ("k", k, "S Dh"), ("v", v, "S Dv")):
         if len(shape) < 2:
@@ -114,34 +98,26 @@ def check_context(x: Any, context: Any, d_model: int, kind: type) -> None:
     given = {"x": x} if context is None or projected else {"x": x, "context": context}
     check_tensors(kind, **given)
     for name, tensor in given.items():
-        shape = tuple(tensor.shape)
-        if len(shape) < 2 or shape[-1] != d_model:
+        if len(tensor.shape) > 1 and tensor.shape[-2] == 0:
             raise ValueError(
-                f"{name} must have shape (..., positions, d_model={d_model}): "
-                f"got {shape}."
+                f"{name} must hold at least one position: got {tuple(tensor.shape)}."
             )
-        if shape[-2] == 0:
-            raise ValueError(f"{name} must hold at least one position: got {shape}.")
+        check_shape(name, tensor.shape, f"... positions d_model={d_model}")
     if context is None:
         return
-    batch = tuple(context[0].shape[:-3] if projected else context.shape[:-2])
-    if tuple(x.shape[:-2]) != batch:
+    theirs, batch = (context[0], -3) if projected else (context, -2)
+    if tuple(x.shape[:-2]) != tuple(theirs.shape[:batch]):
         raise ValueError(
             "x and context must have the same batch axes: got x "
-            f"{tuple(x.shape)} and context "
-            f"{tuple(context[0].shape if projected else context.shape)}."
+            f"{tuple(x.shape)} and context {tuple(theirs.shape)}."
         )
 
 
 def check_scores(q: Shape, k: Shape, mask: Any, score_bias: Any) -> None:
     """Refuse a mask or a bias that does not fit the scores of several heads.
 
-    Args:
-        q: Shape of the queries, `*B H T Dh`.
-        k: Shape of the keys, `*B G S Dh`.
-        mask: The mask itself, or None. Two axes (`T S`) or as many as the scores have
-            (`*B H T S`): between them it would be ambiguous which axis is the heads'.
-        score_bias: What is added to the scores, or None.
+    A mask has two axes (`T S`) or as many as the scores (`*B H T S`): between them it
+    would be ambiguous which axis is the heads'.
     """
     scores = (*q[:-1], k[-2])
     if mask is not None and len(mask.shape) not in (2, len(scores)):
@@ -155,15 +131,7 @@ def check_scores(q: Shape, k: Shape, mask: Any, score_bias: Any) -> None:
 
 
 def check_additive(q: Shape, k: Shape, v: Shape, w: Shape, mask: Any = None) -> None:
-    """Refuse what additive attention cannot put together.
-
-    Args:
-        q: Shape of the projected queries, `*B T A`.
-        k: Shape of the projected keys, `*B S A`.
-        v: Shape of the values, `*B S Dv`.
-        w: Shape of the vector that makes a score, `A`.
-        mask: The mask itself, or None.
-    """
+    """Refuse what additive attention cannot put together; `w` makes a score, `A`."""
     check_attention(q, k, v, mask)
     if tuple(w) != (q[-1],):
         raise ValueError(

@@ -3,22 +3,16 @@
 import math
 from typing import Any
 
-from course_lib.checks.attention import check_attention
+from course_lib.checks.attention import Shape, check_attention
 from course_lib.checks.tensors import check_kind
 
-Shape = tuple[int, ...]
+__all__ = ["check_bandwidth", "check_kernel"]
 
 
 def check_kernel(queries: Shape, keys: Shape, values: Shape, mask: Any = None) -> None:
     """Refuse points of kernel regression that do not fit each other.
 
     The rule is attention's: features stand where an attention head has its width.
-
-    Args:
-        queries: Shape of the points asked about, `*B T F`.
-        keys: Shape of the points that are known, `*B S F`.
-        values: Shape of what is known at them, `*B S Dv`.
-        mask: The mask itself, or None.
     """
     try:
         check_attention(queries, keys, values, mask)
@@ -31,11 +25,6 @@ def check_bandwidth(kind: type, bandwidth: Any, n_features: int) -> None:
 
     A bandwidth that a compiler traces has no value yet: of it, only the shape is
     checked.
-
-    Args:
-        kind: The wing's tensor type (`torch.Tensor`, `jax.Array`).
-        bandwidth: One number, or one for each feature.
-        n_features: F, the number of features.
     """
     widths: list[Any] = [bandwidth]
     if not isinstance(bandwidth, (int, float)):

@@ -1,13 +1,21 @@
-"""Whole models: their weights, images, steps, graphs, samplers."""
+"""Whole models: their weights, images, steps, graphs, samplers.
+
+`x`, `images`, `past` and the like are shapes; a mask, edges and token types come
+themselves.
+"""
 
 import math
 from typing import Any, TypeVar
 
-from course_lib.checks.attention import check_mask
+from course_lib.checks.attention import Shape, check_mask
 from course_lib.checks.numbers import check_size, nearest_divisor
-from course_lib.checks.tensors import check_ids
+from course_lib.checks.tensors import check_dtype, check_ids, check_shape
 
-Shape = tuple[int, ...]
+__all__ = [
+    "check_graph", "check_images", "check_past", "check_patches", "check_pooler",
+    "check_sampling", "check_steps", "check_token_types", "check_weights",
+]  # fmt: skip
+
 Pooler = TypeVar("Pooler")
 
 
@@ -36,78 +44,41 @@ def check_weights(expected: dict[str, Shape], weights: dict[str, Any]) -> None:
 
 
 def check_images(images: Shape, n_channels: int, image_size: tuple[int, int]) -> None:
-    """Refuse images of another size than the model was built for.
-
-    Args:
-        images: Their shape, `B C H W` in both wings.
-        n_channels: C.
-        image_size: H and W.
-    """
-    wanted = (n_channels, *image_size)
-    if len(images) != 4 or images[0] == 0 or tuple(images[1:]) != wanted:
-        raise ValueError(
-            f"images must have shape (batch, {', '.join(map(str, wanted))}), channels "
-            f"before height and width: got {tuple(images)}. Gray images get a channel "
-            "axis with images[:, None]; channels at the end move to the front first."
-        )
+    """Refuse images of another size than the model was built for, `B C H W`."""
+    size = "{} {} {}".format(n_channels, *image_size)
+    way_out = (
+        "Gray images get a channel axis with images[:, None]; channels at the end move "
+        "to the front first."
+    )
+    axes = f"batch {size}, channels before height and width"
+    check_shape("images", images, axes, way_out)
 
 
 def check_past(past: Shape, length: int, n_series: int) -> None:
-    """Refuse windows of another size than the model was built for.
-
-    Args:
-        past: Their shape, `B P C`.
-        length: P.
-        n_series: C.
-    """
-    if len(past) != 3 or past[0] == 0 or tuple(past[1:]) != (length, n_series):
-        raise ValueError(
-            f"past must have shape (batch, {length}, {n_series}), time before series: "
-            f"got {tuple(past)}. A single series gets its axis with past[..., None]."
-        )
+    """Refuse windows of another size than the model was built for, `B P C`."""
+    way_out = "A single series gets its axis with past[..., None]."
+    axes = f"batch {length} {n_series}, time before series"
+    check_shape("past", past, axes, way_out)
 
 
 def check_steps(x: Shape, d_in: int, mask: Any = None) -> None:
-    """Refuse a sequence that a layer of input width `d_in` cannot read step by step.
-
-    Args:
-        x: Shape of the sequence, `*B T Din`.
-        d_in: The width that the layer reads.
-        mask: The mask over steps itself, boolean, `*B T`; None passes.
-    """
-    x = tuple(x)
-    if len(x) < 2 or x[-1] != d_in or x[-2] == 0:
-        raise ValueError(
-            f"x must have shape (..., steps, {d_in}) with at least one step: got {x}."
+    """Refuse what cannot be read step by step: `*B T Din`, a mask `*B T` or None."""
+    check_shape("x", x, f"... steps {d_in}, with at least one step")
+    if mask is not None:
+        check_dtype(
+            *("mask", mask, "bool", "be boolean, True at the steps to read"),
+            "From numbers that are 0 at padding, write mask != 0.",
         )
-    if mask is None:
-        return
-    if not str(getattr(mask, "dtype", "")).endswith("bool"):
-        raise ValueError(
-            "mask must be boolean, True at the steps to read: got "
-            f"{getattr(mask, 'dtype', type(mask).__name__)}. "
-            "From numbers that are 0 at padding, write mask != 0."
-        )
-    if tuple(mask.shape) != x[:-1]:
-        raise ValueError(
-            "mask must say for each step whether to read it: got "
-            f"{tuple(mask.shape)} for steps {x[:-1]}."
-        )
+        if tuple(mask.shape) != tuple(x[:-1]):
+            raise ValueError(
+                "mask must say for each step whether to read it: got "
+                f"{tuple(mask.shape)} for steps {tuple(x[:-1])}."
+            )
 
 
 def check_graph(x: Shape, d_in: int, edges: Any) -> None:
-    """Refuse nodes and edges that do not make one graph.
-
-    Args:
-        x: Shape of the nodes' features, `*B N Din`.
-        d_in: The width that the layer reads.
-        edges: The edges themselves, boolean, `*#B N N`.
-    """
-    x = tuple(x)
-    if len(x) < 2 or x[-1] != d_in or x[-2] == 0:
-        raise ValueError(
-            f"x must have shape (..., nodes, {d_in}) with at least one node: got {x}."
-        )
+    """Refuse nodes, `*B N Din`, and edges, `*#B N N`, that do not make one graph."""
+    check_shape("x", x, f"... nodes {d_in}, with at least one node")
     check_mask(edges, (*x[:-1], x[-2]))
     if tuple(edges.shape[-2:]) != (x[-2], x[-2]):
         raise ValueError(
@@ -119,13 +90,7 @@ def check_graph(x: Shape, d_in: int, edges: Any) -> None:
 def check_sampling(
     temperature: Any = None, top_k: Any = None, top_p: Any = None
 ) -> None:
-    """Refuse settings that no next token can be drawn with.
-
-    Args:
-        temperature: 0 (greedy) or more; None passes, as do traced numbers.
-        top_k: At least 1.
-        top_p: Above 0, at most 1.
-    """
+    """Refuse settings that no next token can be drawn with; None and traced pass."""
     number = (int, float)
     if isinstance(temperature, number) and not 0 <= temperature < math.inf:
         raise ValueError(
@@ -143,12 +108,7 @@ def check_sampling(
 
 
 def check_patches(image_size: Shape, patch_size: int) -> None:
-    """Refuse patches that do not cover an image exactly.
-
-    Args:
-        image_size: Height and width in pixels.
-        patch_size: Height and width of a patch.
-    """
+    """Refuse square patches that do not cover an image, height by width, exactly."""
     check_size("patch_size", patch_size)
     if len(image_size) != 2:
         raise ValueError(
@@ -165,12 +125,7 @@ def check_patches(image_size: Shape, patch_size: int) -> None:
 
 
 def check_token_types(token_types: Any, ids: Shape) -> None:
-    """Refuse segments that do not say one thing about each token.
-
-    Args:
-        token_types: Anything with `.shape` and `.dtype`; None passes.
-        ids: The shape of the token ids.
-    """
+    """Refuse segments that do not say one thing about each token; None passes."""
     if token_types is None:
         return
     check_ids("token_types", token_types)
@@ -182,14 +137,7 @@ def check_token_types(token_types: Any, ids: Shape) -> None:
 
 
 def check_pooler(pooler: Pooler | None) -> Pooler:
-    """Refuse to sum up with a layer that was not built.
-
-    Args:
-        pooler: The layer, or None.
-
-    Returns:
-        The layer.
-    """
+    """Refuse to sum up with a layer that was not built; give it back if it was."""
     if pooler is None:
         raise ValueError(
             "pool needs the pooler, and this model was built with pooler=False: got "

@@ -3,50 +3,50 @@
 import math
 from typing import Any
 
-
-def check_heads(d_model: int, n_heads: int, n_kv_heads: int) -> None:
-    """Refuse a number of heads that does not divide what it must divide.
-
-    Args:
-        d_model: Model width.
-        n_heads: Number of query heads.
-        n_kv_heads: Number of key and value heads; each serves an equal group of
-            queries.
-    """
-    check_divides("n_heads", n_heads, "d_model", d_model)
-    check_divides("n_kv_heads", n_kv_heads, "n_heads", n_heads)
+__all__ = [
+    "check_choice", "check_divides", "check_even", "check_heads", "check_lengths",
+    "check_noise", "check_positive", "check_range", "check_rate", "check_size",
+    "check_whole", "nearest_divisor",
+]  # fmt: skip
 
 
-def check_divides(name: str, part: int, whole_name: str, whole: int) -> None:
-    """Refuse a part that leaves something of the whole.
+def check_size(name: str, size: Any) -> None:
+    """Refuse a size that is not a whole number of at least 1."""
+    check_whole(name, size, least=1)
 
-    Args:
-        name: What the caller calls the part.
-        part: Its size.
-        whole_name: What the caller calls the whole.
-        whole: Its size.
-    """
-    check_size(whole_name, whole)
-    check_size(name, part)
-    if whole % part:
+
+def check_whole(name: str, number: Any, *, least: int = 0, why: str = "") -> None:
+    """Refuse what is not a whole number of at least `least`, and say why so many."""
+    if isinstance(number, bool) or not isinstance(number, int) or number < least:
         raise ValueError(
-            f"{name} must divide {whole_name}: got {whole_name}={whole}, "
-            f"{name}={part} (remainder {whole % part}). The nearest that fits is "
-            f"{name}={nearest_divisor(whole, part)}."
+            f"{name} must be a whole number of at least {least}{why and ', '}{why}: "
+            f"got {number!r}."
         )
 
 
-def check_size(name: str, size: int) -> None:
-    """Refuse a size that is not a whole number of at least 1."""
-    if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-        raise ValueError(f"{name} must be a whole number of at least 1: got {size!r}.")
+def check_range(
+    name: str, number: float, low: float, high: float = math.inf, why: str = ""
+) -> None:
+    """Refuse a number outside `low` to `high`; both of them pass, infinity does not.
+
+    Args:
+        name: What the caller calls it.
+        number: The number.
+        low: The smallest that passes.
+        high: The largest.
+        why: The reason, which the error repeats.
+    """
+    if not low <= number <= high or number == math.inf:
+        span = f"at least {low:,}" if high == math.inf else f"from {low:,} to {high:,}"
+        raise ValueError(f"{name} must be {span}{why and ', '}{why}: got {number}.")
 
 
-def check_whole(name: str, number: Any) -> None:
-    """Refuse what is not a whole number of at least 0."""
-    if isinstance(number, bool) or not isinstance(number, int) or number < 0:
+def check_lengths(shortest: int, longest: int) -> None:
+    """Refuse a shortest length that is not positive or exceeds the longest."""
+    if not 1 <= shortest <= longest:
         raise ValueError(
-            f"{name} must be a whole number of at least 0: got {number!r}."
+            "min_length must be at least 1 and at most max_length: got min_length="
+            f"{shortest}, max_length={longest}."
         )
 
 
@@ -54,6 +54,15 @@ def check_positive(name: str, number: float) -> None:
     """Refuse what is not positive and finite."""
     if not 0 < number < math.inf:
         raise ValueError(f"{name} must be positive and finite: got {number}.")
+
+
+def check_noise(noise: float) -> None:
+    """Refuse what is no standard deviation."""
+    if not 0 <= noise < math.inf:
+        raise ValueError(
+            "noise must be a standard deviation, which can not be negative or "
+            f"infinite: got {noise}."
+        )
 
 
 def check_rate(name: str, rate: float) -> None:
@@ -65,16 +74,6 @@ def check_rate(name: str, rate: float) -> None:
         )
 
 
-def nearest_divisor(whole: int, near: int) -> int:
-    """The divisor of `whole` that is closest to `near`; of two, the smaller.
-
-    >>> nearest_divisor(10, 3)
-    2
-    """
-    divisors = (n for n in range(1, whole + 1) if whole % n == 0)
-    return min(divisors, key=lambda n: (abs(n - near), n))
-
-
 def check_choice(name: str, choice: str, known: tuple[str, ...]) -> None:
     """Refuse a name that is not on the list, and show the list."""
     if choice not in known:
@@ -84,13 +83,38 @@ def check_choice(name: str, choice: str, known: tuple[str, ...]) -> None:
 def check_even(
     name: str, size: int, why: str = "positions turn pairs of features"
 ) -> None:
-    """Refuse a width that does not fall into pairs.
-
-    Args:
-        name: What the caller calls the width.
-        size: The width.
-        why: What needs it to be even.
-    """
+    """Refuse a size that does not fall into pairs, and say what needs them."""
     check_size(name, size)
     if size % 2:
-        raise ValueError(f"{name} must be even, because {why}: got {size}.")
+        raise ValueError(
+            f"{name} must be even, because {why}: got {size}. The nearest that fits "
+            f"is {size + 1}."
+        )
+
+
+def check_heads(d_model: int, n_heads: int, n_kv_heads: int) -> None:
+    """Refuse a number of heads that does not divide what it must divide."""
+    check_divides("n_heads", n_heads, "d_model", d_model)
+    check_divides("n_kv_heads", n_kv_heads, "n_heads", n_heads)
+
+
+def check_divides(name: str, part: int, whole_name: str, whole: int) -> None:
+    """Refuse a part that leaves something of the whole."""
+    check_size(whole_name, whole)
+    check_size(name, part)
+    if whole % part:
+        raise ValueError(
+            f"{name} must divide {whole_name}: got {whole_name}={whole}, "
+            f"{name}={part} (remainder {whole % part}). The nearest that fits is "
+            f"{name}={nearest_divisor(whole, part)}."
+        )
+
+
+def nearest_divisor(whole: int, near: int) -> int:
+    """The divisor of `whole` that is closest to `near`; of two, the smaller.
+
+    >>> nearest_divisor(10, 3)
+    2
+    """
+    divisors = (n for n in range(1, whole + 1) if whole % n == 0)
+    return min(divisors, key=lambda n: (abs(n - near), n))

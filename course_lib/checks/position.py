@@ -1,21 +1,19 @@
-"""Positions: which may be asked for, and what can be turned."""
+"""Positions: which may be asked for, and what can be turned.
+
+An offset says where the first query or token stands. One that a compiler traces has no
+value yet and passes.
+"""
 
 from typing import Any
 
 from course_lib.checks.numbers import check_size
+from course_lib.checks.tensors import check_shape
 
-Shape = tuple[int, ...]
+__all__ = ["check_positions", "check_rotary", "check_span"]
 
 
 def check_span(n_queries: int, n_keys: int, offset: Any = None) -> None:
-    """Refuse queries that do not stand among the keys.
-
-    Args:
-        n_queries: T.
-        n_keys: S.
-        offset: Where the first query stands among the keys; None puts the last query at
-            the last key. One that a compiler traces has no value yet and passes.
-    """
+    """Refuse queries that do not stand among the keys, the last at the last if None."""
     check_size("n_queries", n_queries)
     check_size("n_keys", n_keys)
     if offset is None and n_queries > n_keys:
@@ -31,13 +29,7 @@ def check_span(n_queries: int, n_keys: int, offset: Any = None) -> None:
 
 
 def check_positions(n_positions: int, offset: Any, max_len: int) -> None:
-    """Refuse positions that a table of length `max_len` does not hold.
-
-    Args:
-        n_positions: T.
-        offset: Where the first of them stands; traced, it passes.
-        max_len: Rows of the table.
-    """
+    """Refuse positions that a table of length `max_len` does not hold."""
     check_size("n_positions", n_positions)
     first = offset if isinstance(offset, int) else 0
     if first < 0 or first + n_positions > max_len:
@@ -48,9 +40,6 @@ def check_positions(n_positions: int, offset: Any, max_len: int) -> None:
         )
 
 
-def check_rotary(x: Shape, d_head: int) -> None:
+def check_rotary(x: tuple[int, ...], d_head: int) -> None:
     """Refuse vectors that a rotary embedding of width `d_head` cannot turn."""
-    if len(x) < 2 or x[-1] != d_head:
-        raise ValueError(
-            f"x must have shape (..., positions, d_head={d_head}): got {tuple(x)}."
-        )
+    check_shape("x", x, f"... positions d_head={d_head}")

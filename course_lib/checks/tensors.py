@@ -1,6 +1,6 @@
-"""Tensors: of one framework, floating-point, token ids."""
+"""Tensors: of one framework, of one shape, floating-point, token ids."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -8,6 +8,11 @@ from typing import Any
 import numpy as np
 
 from course_lib.checks.numbers import check_rate
+
+__all__ = [
+    "check_dtype", "check_ids", "check_kind", "check_logits", "check_shape",
+    "check_tensors", "checking_values",
+]  # fmt: skip
 
 _VALUES = ContextVar("values", default=False)
 
@@ -25,6 +30,44 @@ def checking_values() -> Iterator[None]:
         yield
     finally:
         _VALUES.reset(token)
+
+
+def check_shape(
+    name: str, shape: Sequence[int], axes: str, way_out: str = "", *, must: str = "have"
+) -> None:
+    """Refuse a shape of other axes than those named.
+
+    Args:
+        name: What the caller calls the tensor.
+        shape: Its shape.
+        axes: A word for each axis, as in `"... positions d_model=10"`: a number, alone
+            or behind a name, is the size of that axis; another word stands for any size
+            but 0; three dots first stand for any number of axes. What follows a comma
+            is repeated in the error.
+        way_out: A last sentence for the error.
+        must: What the tensor is or has, up to the word "shape".
+    """
+    shape, (named, comma, rule) = tuple(shape), axes.partition(",")
+    words = named.split()
+    any_more = words[0] == "..."
+    wanted = [word.rpartition("=")[2] for word in words[any_more:]]
+    last = shape[-len(wanted) :] if any_more else shape
+    fits = len(last) == len(wanted) and all(
+        size == int(word) if word.isdigit() else size > 0
+        for size, word in zip(last, wanted, strict=True)
+    )
+    if not fits:
+        raise ValueError(
+            f"{name} must {must} shape ({', '.join(words)}){comma}{rule}: got {shape}. "
+            f"{way_out}".rstrip()
+        )
+
+
+def check_dtype(name: str, x: Any, kind: str, rule: str, way_out: str = "") -> None:
+    """Refuse a dtype without `kind` in its name ("bool", "float", "int")."""
+    came = f"dtype {x.dtype}" if hasattr(x, "dtype") else type(x).__name__
+    if not came.startswith("dtype") or kind not in came:
+        raise ValueError(f"{name} must {rule}: got {came}. {way_out}".rstrip())
 
 
 def _check_range(name: str, ids: Any, size: int, but: int | None, rule: str) -> None:
@@ -64,15 +107,14 @@ def check_tensors(kind: type, **tensors: Any) -> None:
         **tensors: The tensors by the name the caller knows them by; None is skipped.
     """
     given = {name: x for name, x in tensors.items() if x is not None}
+    cast = "float()" if kind.__name__ == "Tensor" else "astype(float)"
     for name, x in given.items():
         check_kind(kind, name, x)
-        if "float" not in str(x.dtype):
-            cast = "float()" if kind.__name__ == "Tensor" else "astype(float)"
-            raise ValueError(
-                f"{name} must hold floating-point numbers: got dtype {x.dtype}. "
-                "Token ids go through an embedding first; other numbers are converted "
-                f"with {name}.{cast}."
-            )
+        check_dtype(
+            *(name, x, "float", "hold floating-point numbers"),
+            "Token ids go through an embedding first; other numbers are converted with "
+            f"{name}.{cast}.",
+        )
     dtypes = {name: str(x.dtype) for name, x in given.items()}
     if len(set(dtypes.values())) > 1:
         raise ValueError(
@@ -85,14 +127,7 @@ def check_tensors(kind: type, **tensors: Any) -> None:
 def check_logits(
     logits: Any, targets: Any, label_smoothing: float, ignore_index: int
 ) -> None:
-    """Refuse scores of classes and targets that do not fit each other.
-
-    Args:
-        logits: Anything with `.shape` and `.dtype`, one row of scores for each target.
-        targets: The classes, whole numbers.
-        label_smoothing: Share of the target's weight that is spread over all classes.
-        ignore_index: The target that does not count.
-    """
+    """Refuse scores of classes and targets that do not fit each other."""
     check_rate("label_smoothing", label_smoothing)
     shape, wanted = tuple(logits.shape), tuple(targets.shape)
     if len(shape) < 2 or shape[:-1] != wanted or shape[-1] == 0:
@@ -100,14 +135,8 @@ def check_logits(
             "each target needs its row of scores: logits must have the targets' axes "
             f"and then one for the classes: got logits {shape} for targets {wanted}."
         )
-    if "float" not in str(logits.dtype):
-        raise ValueError(
-            f"logits must hold floating-point numbers: got dtype {logits.dtype}."
-        )
-    if "int" not in str(targets.dtype):
-        raise ValueError(
-            f"targets must be the classes' whole numbers: got dtype {targets.dtype}."
-        )
+    check_dtype("logits", logits, "float", "hold floating-point numbers")
+    check_dtype("targets", targets, "int", "be the classes' whole numbers")
     if _VALUES.get():
         rule = f"the classes that logits score, or be ignore_index={ignore_index}"
         _check_range("targets", targets, shape[-1], ignore_index, rule)
@@ -116,23 +145,12 @@ def check_logits(
 def check_ids(name: str, ids: Any, vocab_size: int | None = None) -> None:
     """Refuse what is not a batch of token ids.
 
-    Args:
-        name: What the caller calls them.
-        ids: Anything with `.shape` and `.dtype`.
-        vocab_size: Rows of the embedding table, compared inside `checking_values()`.
+    Inside `checking_values()`, each must be a row of a table of `vocab_size` rows.
     """
-    shape, dtype = tuple(ids.shape), str(ids.dtype)
-    if len(shape) != 2 or 0 in shape:
-        raise ValueError(
-            f"{name} must be a batch of token ids with shape (batch, positions), "
-            f"neither of them 0: got {shape}. One sequence becomes a batch with "
-            f"{name}[None]."
-        )
-    if "int" not in dtype:
-        raise ValueError(
-            f"{name} must hold whole numbers, the tokens' rows in the table: got dtype "
-            f"{dtype}."
-        )
+    way_out = f"One sequence becomes a batch with {name}[None]."
+    axes, must = "batch positions, neither of them 0", "be a batch of token ids with"
+    check_shape(name, ids.shape, axes, way_out, must=must)
+    check_dtype(name, ids, "int", "hold whole numbers, the tokens' rows in the table")
     if vocab_size is not None and _VALUES.get():
         rule = f"the rows of an embedding table of vocab_size={vocab_size}"
         _check_range(name, ids, vocab_size, None, rule)

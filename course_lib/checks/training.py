@@ -4,7 +4,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from course_lib.checks import check_size
+from course_lib.checks.numbers import check_size
+
+__all__ = ["check_fit", "check_loss", "check_mesh", "check_stack", "check_world"]
 
 
 def check_world(
@@ -15,14 +17,8 @@ def check_world(
 ) -> tuple[int, int, str]:
     """Complete what a process knows of its run from the environment.
 
-    Args:
-        rank: Which of the processes this is, or None.
-        world: How many there are, or None.
-        address: "host:port" of process 0, or None.
-        environment: Where RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT replace None.
-
-    Returns:
-        Rank, number of processes and address; the address is empty for one process.
+    RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT replace what is None. One process gets
+    an empty address.
     """
     world = int(environment.get("WORLD_SIZE", 1)) if world is None else world
     rank = int(environment.get("RANK", 0)) if rank is None else rank
@@ -77,14 +73,9 @@ def check_fit(
     resume: bool,
     dtypes: Mapping[str, str],
 ) -> None:
-    """Refuse a training run that lacks what it needs, or weights in half precision.
+    """Refuse a call of `fit` that lacks what it needs, or weights in half precision.
 
-    Args:
-        config: As for `fit`.
-        evaluate: As for `fit`.
-        checkpoint: As for `fit`.
-        resume: As for `fit`.
-        dtypes: The dtype of each parameter, by path.
+    `dtypes` has the dtype of each parameter, by path.
     """
     for name, dtype in dtypes.items():
         if dtype.removeprefix("torch.") == "float16":

@@ -4,6 +4,8 @@ from dataclasses import dataclass, replace
 
 from course_lib.config.transformer import TransformerConfig
 
+__all__ = ["BERTConfig"]
+
 
 @dataclass(frozen=True, kw_only=True)
 class BERTConfig(TransformerConfig):

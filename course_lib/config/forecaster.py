@@ -6,6 +6,8 @@ from typing import ClassVar
 from course_lib.checks import check_choice, check_divides
 from course_lib.config.transformer import TransformerConfig
 
+__all__ = ["ADDED_POSITIONS", "READINGS", "ForecasterConfig"]
+
 ADDED_POSITIONS = ("learned", "sinusoidal", "none")
 READINGS = ("all", "mean")
 

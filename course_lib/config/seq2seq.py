@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from course_lib.config.transformer import TransformerConfig
 
+__all__ = ["Seq2SeqConfig"]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Seq2SeqConfig(TransformerConfig):

@@ -11,6 +11,8 @@ from course_lib.checks import (
     check_whole,
 )
 
+__all__ = ["TrainConfig"]
+
 
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig:

@@ -12,6 +12,8 @@ from course_lib.checks import (
     check_size,
 )
 
+__all__ = ["ACTIVATIONS", "NORMS", "NORM_KINDS", "POSITIONS", "TransformerConfig"]
+
 ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "silu", "swiglu")
 NORMS = ("pre", "post", "res_post")
 NORM_KINDS = ("layer", "rms")

@@ -6,6 +6,8 @@ from typing import ClassVar
 from course_lib.checks import check_patches
 from course_lib.config.transformer import TransformerConfig
 
+__all__ = ["GRID_POSITIONS", "ViTConfig"]
+
 GRID_POSITIONS = ("learned", "learned_2d", "none")
 
 

@@ -10,30 +10,34 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from course_lib.checks import check_choice, check_size
-from course_lib.data.sequences import PAD, check_lengths
+from course_lib.checks import (
+    check_choice,
+    check_even,
+    check_lengths,
+    check_range,
+    check_size,
+)
+from course_lib.data.sequences import PAD
+
+__all__ = [
+    "MAJORITY_EXAMPLES", "Labelled", "late_majority", "majority", "majority_class",
+    "which_came_first",
+]  # fmt: skip
+
+_IN_PAIRS = "sequences come in pairs"
 
 
 @dataclass(frozen=True, eq=False)
 class Labelled:
-    """Sequences with a class each.
+    """Sequences with a class each."""
 
-    Args:
-        tokens: Ids, padded with 0 on the right, `N T`.
-        lengths: True lengths, `N`.
-        labels: 0 or 1, `N`.
-        vocab_size: Ids run from 0 (padding) to this less 1.
-        names: The names of the two classes.
-        best_accuracy: What the best rule reaches.
-        bag_accuracy: What the best rule reaches that counts tokens and ignores order.
-    """
-
-    tokens: np.ndarray
-    lengths: np.ndarray
-    labels: np.ndarray
-    vocab_size: int
-    names: tuple[str, str]
-    best_accuracy: float
+    tokens: np.ndarray  #: Ids, padded with 0 on the right, `N T`
+    lengths: np.ndarray  #: True lengths, `N`
+    labels: np.ndarray  #: 0 or 1, `N`
+    vocab_size: int  #: Ids run from 0 (padding) to this less 1
+    names: tuple[str, str]  #: The names of the two classes
+    best_accuracy: float  #: What the best rule reaches
+    #: What the best rule reaches that counts tokens and ignores order.
     bag_accuracy: float
 
 
@@ -46,9 +50,8 @@ def which_came_first(
     tokens in different classes, so the accuracy of a bag of words is exactly 1/2. The
     marked symbols are `n_symbols + 1` and `n_symbols + 2`.
     """
-    _check_even(n)
-    if length < 2:
-        raise ValueError(f"length must be at least 2, for two symbols: got {length}.")
+    check_even("n", n, _IN_PAIRS)
+    check_range("length", length, 2, why="for two symbols")
     check_size("n_symbols", n_symbols)
     rng = np.random.default_rng(seed)
     tokens = rng.integers(1, n_symbols + 1, (n // 2, length))
@@ -92,23 +95,14 @@ def majority(
 ) -> Labelled:
     """Class A if most entries are 5 or above, class B otherwise.
 
-    The slides do not say what a tie is. Order does not matter: a score for each token,
-    added up, solves the task.
-
-    Args:
-        n: Number of sequences, N.
-        seed: Fixes the draw.
-        max_length: T, the longest sequence.
-        min_length: The shortest.
-        highest: Entries run from 1 to this; an entry is its own id.
-        ties: "B" to count them to class B, "none" to draw another sequence instead.
-
-    Returns:
-        Labels are 1 for class A and 0 for B, half of each (the odd one is B).
+    Entries run from 1 to `highest`, and an entry is its own id. The slides do not say
+    what a tie is: `ties` is "B" to count them to class B, "none" to draw another
+    sequence instead. Order does not matter: a score for each token, added up, solves
+    the task. Labels are 1 for A and 0 for B, half of each (the odd one is B).
     """
     check_choice("ties", ties, ("B", "none"))
     check_lengths(min_length, max_length)
-    _check_highest(highest)
+    check_range("highest", highest, 5, why="or class A is empty")
     rng = np.random.default_rng(seed)
     labels = rng.permutation((np.arange(n) % 2 == 1).astype(np.int64))
 
@@ -130,8 +124,8 @@ def late_majority(n: int, *, seed: int, side: int = 5, highest: int = 7) -> Labe
     lengths up to `side`, so there are no ties. Entries run from 1 to `highest`, and the
     marker is the next id.
     """
-    _check_even(n)
-    _check_highest(highest)
+    check_even("n", n, _IN_PAIRS)
+    check_range("highest", highest, 5, why="or class A is empty")
     if side < 1 or side % 2 == 0:
         raise ValueError(
             f"side must be odd, so that no part is tied: got {side}. "
@@ -189,18 +183,3 @@ def _with_majority(
         tokens[todo[fits]], lengths[todo[fits]] = drawn[fits], size[fits]
         todo = todo[~fits]
     return tokens, lengths
-
-
-def _check_even(n: int) -> None:
-    if n % 2:
-        raise ValueError(
-            f"n must be even, because sequences come in pairs: got {n}. "
-            f"The nearest that fits is {n + 1}."
-        )
-
-
-def _check_highest(highest: int) -> None:
-    if highest < 5:
-        raise ValueError(
-            f"highest must be at least 5, or class A is empty: got {highest}."
-        )

@@ -16,7 +16,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from course_lib.checks import check_size
+from course_lib.checks import check_noise, check_range, check_size
+
+__all__ = ["SHAPES", "Shapes", "drawn_shapes", "matched_filter"]
 
 SHAPES = ("disk", "square", "triangle", "cross")
 
@@ -32,47 +34,27 @@ _PERIOD = {  # after this angle a shape falls onto itself
 
 @dataclass(frozen=True, eq=False)
 class Shapes:
-    """Images with what they were drawn from.
+    """Images with what they were drawn from."""
 
-    Args:
-        images: Gray values, 0 for the ground, `N 1 S S`, float32; noise takes them
-            below 0 and above 1.
-        labels: The class, an index into `SHAPES`, `N`.
-        center: Row and column of the middle, in pixels, `N 2`.
-        radius: Radius of the disk with the shape's area, in pixels, `N`.
-        angle: Rotation in radians, `N`.
-        brightness: Gray value of the shape, `N`.
-        noise: Standard deviation of the noise in each pixel.
-    """
-
+    #: Gray values, 0 for the ground, `N 1 S S`, float32; noise takes them below 0 and
+    #: above 1.
     images: np.ndarray
-    labels: np.ndarray
-    center: np.ndarray
-    radius: np.ndarray
-    angle: np.ndarray
-    brightness: np.ndarray
-    noise: float
+    labels: np.ndarray  #: The class, an index into `SHAPES`, `N`
+    center: np.ndarray  #: Row and column of the middle, in pixels, `N 2`
+    radius: np.ndarray  #: Radius of the disk with the shape's area, in pixels, `N`
+    angle: np.ndarray  #: Rotation in radians, `N`
+    brightness: np.ndarray  #: Gray value of the shape, `N`
+    noise: float  #: Standard deviation of the noise in each pixel
 
 
 def drawn_shapes(n: int, *, seed: int, size: int = 32, noise: float = 0.2) -> Shapes:
     """Draw images, of each class equally many (the first ones take the remainder).
 
-    Shapes lie wholly inside their images.
-
-    Args:
-        n: Number of images, N.
-        seed: Fixes the draw.
-        size: S, height and width in pixels, at least 12.
-        noise: Standard deviation of the noise, in gray values, at least 0.
+    Shapes lie wholly inside their images, `size` pixels high and wide.
     """
     check_size("n", n)
-    if size < 12:
-        raise ValueError(
-            "size must be at least 12 pixels, or shapes cannot be told apart: "
-            f"got {size}."
-        )
-    if noise < 0:
-        raise ValueError(f"noise must not be negative: got {noise}.")
+    check_range("size", size, 12, why="or shapes cannot be told apart")
+    check_noise(noise)
     rng = np.random.default_rng(seed)
     labels = rng.permutation(np.arange(n) % len(SHAPES))
     radius = size * rng.uniform(0.15, 0.25, n)
@@ -93,10 +75,7 @@ def drawn_shapes(n: int, *, seed: int, size: int = 32, noise: float = 0.2) -> Sh
 def draw(
     name: str, size: int, center: np.ndarray, radius: np.ndarray, angle: np.ndarray
 ) -> np.ndarray:
-    """The share of each pixel that a shape covers, `N S S`, to a few hundredths.
-
-    `center`, `radius` and `angle` are as in `Shapes`.
-    """
+    """The share of each pixel that a shape covers, `N S S`, to a few hundredths."""
     middle = np.arange(size) + 0.5
     rows = middle[:, None] - center[:, 0, None, None]  # N, rows, 1
     columns = middle - center[:, 1, None, None]  # N, 1, columns
@@ -141,15 +120,8 @@ def matched_filter(
     """Matched filter: the class of the drawing with the least squared error.
 
     Every class is drawn in some sizes and rotations, at every place, with the
-    brightness that fits best: with Gaussian noise, maximum likelihood.
-
-    Args:
-        images: `N 1 S S`.
-        n_radii: Sizes tried.
-        n_angles: Rotations tried.
-
-    Returns:
-        Labels, `N`.
+    brightness that fits best: with Gaussian noise, maximum likelihood. Images are
+    `N 1 S S`, labels `N`.
     """
     size = images.shape[-1]
     spectra = np.fft.rfft2(images[:, 0].astype(np.float64))
@@ -157,9 +129,8 @@ def matched_filter(
     labels = np.zeros(len(images), dtype=np.int64)
     for k, name in enumerate(SHAPES):
         for drawing in _drawings(name, size, n_radii, n_angles):
-            match = np.fft.irfft2(
-                spectra * np.conj(np.fft.rfft2(drawing)), (size, size)
-            )
+            overlap = spectra * np.conj(np.fft.rfft2(drawing))
+            match = np.fft.irfft2(overlap, (size, size))
             # Squared error that the best brightness b takes away: max 2 b m - b² |d|².
             gain = np.maximum(match, 0).max((1, 2)) ** 2 / (drawing**2).sum()
             labels = np.where(gain > best, k, labels)

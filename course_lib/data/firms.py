@@ -22,7 +22,9 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from course_lib.checks import check_size
+from course_lib.checks import check_noise, check_range, check_size
+
+__all__ = ["Economy", "economy", "r_squared"]
 
 FEATURES = ("size", "leverage", "rd", "roa", "last_return")
 TRUE_THETA = (2.0, 0.8, 0.5, 0.5)  # a, b, c, d of eq. 1
@@ -30,43 +32,28 @@ TRUE_THETA = (2.0, 0.8, 0.5, 0.5)  # a, b, c, d of eq. 1
 
 @dataclass(frozen=True, eq=False)
 class Economy:
-    """Q quarters of N firms; arrays are `Q N` where nothing else is said.
+    """Q quarters of N firms; arrays are `Q N` where nothing else is said."""
 
-    Args:
-        size: Log of assets, standardized; skewed, with few giants.
-        leverage: Debt over assets, standardized.
-        rd: Research and development over sales, standardized.
-        roa: Return on assets, standardized.
-        last_return: Return r of this quarter, known when the forecast is made.
-        sector: A whole number from 0.
-        relevance: The true A, `Q N N`: row i is where firm i looks. Rows sum to 1, the
-            diagonal is 0.
-        rivals: The true B, in the same form.
-        own: What a firm's own leverage and return on assets add to y.
-        next_return: The target y.
-        next_roa: Return on assets of the next quarter, which is driven by y: a leak if
-            it is used as a feature.
-        first_order: gamma.
-        second_order: delta.
-        rivalry: rho.
-        noise: Standard deviation of the noise in y.
-    """
-
-    size: np.ndarray
-    leverage: np.ndarray
-    rd: np.ndarray
-    roa: np.ndarray
+    size: np.ndarray  #: Log of assets, standardized; skewed, with few giants
+    leverage: np.ndarray  #: Debt over assets, standardized
+    rd: np.ndarray  #: Research and development over sales, standardized
+    roa: np.ndarray  #: Return on assets, standardized
+    #: Return r of this quarter, known when the forecast is made.
     last_return: np.ndarray
-    sector: np.ndarray
+    sector: np.ndarray  #: A whole number from 0
+    #: The true A, `Q N N`: row i is where firm i looks. Rows sum to 1, the diagonal is
+    #: 0.
     relevance: np.ndarray
-    rivals: np.ndarray
-    own: np.ndarray
-    next_return: np.ndarray
+    rivals: np.ndarray  #: The true B, in the same form
+    own: np.ndarray  #: What a firm's own leverage and return on assets add to y
+    next_return: np.ndarray  #: The target y
+    #: Return on assets of the next quarter, which is driven by y: a leak if it is used
+    #: as a feature.
     next_roa: np.ndarray
-    first_order: float
-    second_order: float
-    rivalry: float
-    noise: float
+    first_order: float  #: gamma
+    second_order: float  #: delta
+    rivalry: float  #: rho
+    noise: float  #: Standard deviation of the noise in y
 
     def __getitem__(self, quarters: slice) -> "Economy":
         """Some of the quarters, such as `economy[:80]` to train and `[80:]` to test."""
@@ -203,10 +190,10 @@ def economy(
     noise: float = 0.5,
     same_firms: bool = False,
 ) -> Economy:
-    """Draw an economy.
+    """Draw an economy; another seed is another economy under the same laws.
 
     Args:
-        seed: Fixes everything; another seed is another economy under the same laws.
+        seed: Fixes everything.
         n_quarters: Q.
         n_firms: N, at least 2.
         n_sectors: Sectors; each firm falls into one at random.
@@ -218,12 +205,10 @@ def economy(
         same_firms: Keep the characteristics, and so the network, over all quarters;
             otherwise each quarter has firms of its own.
     """
-    for name, value in (("n_quarters", n_quarters), ("n_sectors", n_sectors)):
-        check_size(name, value)
-    if n_firms < 2:
-        raise ValueError(f"n_firms must be at least 2, to have a peer: got {n_firms}.")
-    if noise < 0:
-        raise ValueError(f"noise must not be negative: got {noise}.")
+    check_size("n_quarters", n_quarters)
+    check_size("n_sectors", n_sectors)
+    check_range("n_firms", n_firms, 2, why="to have a peer")
+    check_noise(noise)
     rng = np.random.default_rng(seed)
     shape = (n_quarters, n_firms)
 

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from course_lib.checks import check_size
+from course_lib.checks import check_even
+
+__all__ = ["Genes", "draw_genes"]
 
 LETTERS = "ACGT"
 STOPS = ("TAA", "TAG", "TGA")
@@ -18,34 +20,21 @@ STOPS = ("TAA", "TAG", "TGA")
 
 @dataclass(frozen=True, kw_only=True)
 class Genes:
-    """Stretches of DNA of one length, in random order.
+    """Stretches of DNA of one length, in random order."""
 
-    Args:
-        letters: Numbers of the letters in `LETTERS`, `n L`.
-        place: Where the only stop begins, counted from 0, `n`.
-        stops: The label, 1 where reading stops there, else 0, `n`; half of each.
-    """
-
-    letters: np.ndarray
-    place: np.ndarray
+    letters: np.ndarray  #: Numbers of the letters in `LETTERS`, `n L`
+    place: np.ndarray  #: Where the only stop begins, counted from 0, `n`
+    #: The label, 1 where reading stops there, else 0, `n`; half of each.
     stops: np.ndarray
 
 
 def draw_genes(n: int, *, length: int = 60, seed: int) -> Genes:
     """Draw `n` stretches of `length` letters.
 
-    Args:
-        n: How many, an even number.
-        length: Letters in each, a multiple of 3 and at least 6.
-        seed: Fixes everything.
-
-    Returns:
-        The stretches. Places in frame are equally likely before those are dropped that
-        contain a second stop by chance, and so are places out of frame.
+    Places in frame are equally likely before those are dropped that contain a second
+    stop by chance, and so are places out of frame.
     """
-    check_size("n", n)
-    if n % 2:
-        raise ValueError(f"n must be even, half with each label: got {n}.")
+    check_even("n", n, "half have each label")
     if length < 6 or length % 3:
         raise ValueError(
             f"length must be a multiple of 3 and at least 6: got {length}."

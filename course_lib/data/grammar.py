@@ -15,13 +15,14 @@ entropy rate, the loss of the best n-gram model, the loss of the best bidirectio
 model and the exact distribution of any masked word are computed, not estimated.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
 from course_lib.data.markov import Source
+
+__all__ = ["Grammar", "grammar"]
 
 SPECIALS = ("[PAD]", "[CLS]", "[SEP]", "[MASK]")
 
@@ -72,7 +73,7 @@ def _scaled(share: float, choices: list[Choice]) -> list[Choice]:
     return [(share * p, name, after) for p, name, after in choices]
 
 
-def _choices(state: State) -> list[Choice]:
+def choices(state: State) -> list[Choice]:
     """What may come next: (probability, word class, next state).
 
     A state is a name and what matters later: whether the sentence is a "statement" or a
@@ -147,45 +148,32 @@ def _stop(mood: str) -> str:
     return "question mark" if mood == "question" else "period"
 
 
-def _states(choices: Callable[[State], list[Choice]], first: State) -> list[State]:
+def reachable() -> list[State]:
     """Every state that can be reached, in the order in which it is found."""
-    found = [first]
+    found: list[State] = [("sentence",)]
     for state in found:  # grows while it is walked
-        found.extend(
-            dict.fromkeys(after for _, _, after in choices(state) if after not in found)
-        )
+        new = (after for _, _, after in choices(state) if after not in found)
+        found.extend(dict.fromkeys(new))
     return found
 
 
 @dataclass(frozen=True, eq=False)
 class Grammar:
-    """The language: its words, their classes, and its source.
+    """The language: its words, their classes, and its source."""
 
-    Args:
-        words: The word of each id; ids 0 to 3 are `[PAD] [CLS] [SEP] [MASK]`, which the
-            source never emits.
-        classes: The class of each id ("special" for the first four).
-        source: Entropies, samples and exact distributions over ids.
-    """
-
+    #: The word of each id; ids 0 to 3 are `[PAD] [CLS] [SEP] [MASK]`, which the source
+    #: never emits.
     words: tuple[str, ...]
-    classes: tuple[str, ...]
-    source: Source
+    classes: tuple[str, ...]  #: The class of each id ("special" for the first four)
+    source: Source  #: Entropies, samples and exact distributions over ids
+
+    pad_id = SPECIALS.index("[PAD]")
+    mask_id = SPECIALS.index("[MASK]")
 
     @property
     def vocab_size(self) -> int:
         """V, special tokens included."""
         return len(self.words)
-
-    @property
-    def pad_id(self) -> int:
-        """Id of `[PAD]`."""
-        return self.words.index("[PAD]")
-
-    @property
-    def mask_id(self) -> int:
-        """Id of `[MASK]`."""
-        return self.words.index("[MASK]")
 
     @property
     def entropy_rate(self) -> float:
@@ -222,10 +210,10 @@ def grammar() -> Grammar:
     for name, members in CLASSES.items():
         words += members
         classes += [name] * len(members)
-    states = _states(_choices, ("sentence",))
+    states = reachable()
     table = np.zeros((len(words), len(states), len(states)))
     for s, state in enumerate(states):
-        for p, name, after in _choices(state):
+        for p, name, after in choices(state):
             ids = [i for i, c in enumerate(classes) if c == name]
             table[ids, s, states.index(after)] += p * _shares(len(ids))
     return Grammar(tuple(words), tuple(classes), Source(table))

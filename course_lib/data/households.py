@@ -8,35 +8,29 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from course_lib.checks import check_size
+from course_lib.checks import check_noise, check_size, check_whole
 from course_lib.optional import missing
+
+__all__ = ["Households", "draw_spending", "draw_wave", "engel", "spending", "wave"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Households:
-    """Simulated households and what is true of them.
+    """Simulated households and what is true of them."""
 
-    Args:
-        features: What is known of each, `n F`.
-        values: What each one spends, truth plus noise, `n 1`.
-        truth: The expected value given the features, `n 1`: the predictor with the
-            smallest possible expected squared error, `noise ** 2`.
-        noise: Standard deviation of `values - truth`.
-        relevant: The columns of `features` that the truth depends on.
-    """
-
-    features: np.ndarray
-    values: np.ndarray
+    features: np.ndarray  #: What is known of each, `n F`
+    values: np.ndarray  #: What each one spends, truth plus noise, `n 1`
+    #: The expected value given the features, `n 1`: the predictor with the smallest
+    #: possible expected squared error, `noise ** 2`.
     truth: np.ndarray
-    noise: float
-    relevant: tuple[int, ...]
+    noise: float  #: Standard deviation of `values - truth`
+    relevant: tuple[int, ...]  #: The columns of `features` that the truth depends on
 
 
 def engel() -> tuple[np.ndarray, np.ndarray]:
     """Yearly income and food expenditure of 235 Belgian working-class households, 1857.
 
-    Returns:
-        Income and expenditure on food, both in Belgian francs a year, both `(235,)`.
+    Both are in francs a year, `(235,)`.
     """
     try:
         from statsmodels.datasets import engel as shipped
@@ -58,7 +52,7 @@ def draw_wave(n: int, *, noise: float = 0.3, seed: int | list[int]) -> Household
 
     `noise` is the standard deviation around the curve; a list is one seed too.
     """
-    _check(n, noise)
+    check_size("n", n)
     rng = np.random.default_rng(seed)
     features = rng.random((n, 1))
     return _sample(features, wave(features), noise, (0,), rng)
@@ -78,20 +72,11 @@ def draw_spending(
     All features are uniform on [-1, 1] and independent. The `n_noise` irrelevant ones
     stand after the two others.
     """
-    _check(n, noise)
-    if n_noise:
-        check_size("n_noise", n_noise)
+    check_size("n", n)
+    check_whole("n_noise", n_noise)
     rng = np.random.default_rng(seed)
     features = rng.uniform(-1, 1, (n, 2 + n_noise))
     return _sample(features, spending(features), noise, (0, 1), rng)
-
-
-def _check(n: int, noise: float) -> None:
-    check_size("n", n)
-    if not 0 <= noise < np.inf:
-        raise ValueError(
-            f"noise must be a standard deviation, at least 0 and finite: got {noise}."
-        )
 
 
 def _sample(
@@ -101,6 +86,7 @@ def _sample(
     relevant: tuple[int, ...],
     rng: np.random.Generator,
 ) -> Households:
+    check_noise(noise)
     values = truth + noise * rng.standard_normal(truth.shape)
     return Households(
         features=features, values=values, truth=truth, noise=noise, relevant=relevant

@@ -18,10 +18,11 @@ import numpy as np
 
 from course_lib.data.markov import Source
 
+__all__ = ["ledger"]
+
 _CURRENCIES, _SIDES = range(4), range(2)
 # What may come in a record, and how likely it is on average, behind what came last.
-_KINDS = ("plain a", "plain b", "currency", "side", "closing")
-_AFTER = {
+_AFTER = {  # a plain entry of either kind, currency, side, closing
     "plain a": (0.15, 0.30, 0.25, 0.18, 0.12),
     "plain b": (0.35, 0.10, 0.25, 0.18, 0.12),
     "agreeing": (0.45, 0.35, 0.04, 0.04, 0.12),
@@ -29,14 +30,7 @@ _AFTER = {
 
 
 def ledger(*, seed: int) -> Source:
-    """Draw a ledger.
-
-    Args:
-        seed: Fixes the probabilities, and which number stands for which code.
-
-    Returns:
-        A source of 32 codes that begins with a new record.
-    """
+    """Draw a ledger: a source of 32 codes that begins with a new record."""
     rng = np.random.default_rng(seed)
     groups = {("open", c): 2 for c in _CURRENCIES}
     groups |= {("begin", s): 1 for s in _SIDES}
@@ -65,14 +59,14 @@ def ledger(*, seed: int) -> Source:
         for s, q in zip(_SIDES, rng.dirichlet(np.full(2, 20.0)), strict=True):
             add(("opened", c), q, ("begin", s), (c, s, "agreeing"))
     for c, s, last in inside:
-        for kind, p in zip(_KINDS, after[last], strict=True):
-            group = {"currency": (kind, c), "side": (kind, s), "closing": (kind, c)}
-            then = {"closing": ("between",), "plain a": (c, s, kind)}
-            then["plain b"] = (c, s, kind)
-            add(
-                (c, s, last),
-                p,
-                group.get(kind, (kind,)),
-                then.get(kind, (c, s, "agreeing")),
-            )
+        agreeing = (c, s, "agreeing")
+        entries = (  # in the order of _AFTER: which codes, and the state behind them
+            (("plain a",), (c, s, "plain a")),
+            (("plain b",), (c, s, "plain b")),
+            (("currency", c), agreeing),
+            (("side", s), agreeing),
+            (("closing", c), ("between",)),
+        )
+        for p, (group, then) in zip(after[last], entries, strict=True):
+            add((c, s, last), p, group, then)
     return Source(table)

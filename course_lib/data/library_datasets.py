@@ -10,23 +10,20 @@ import numpy as np
 
 from course_lib.optional import missing
 
+__all__ = ["Digits", "Macro", "digits", "macro"]
+
 _COLUMNS = ("year", "quarter", "realgdp", "cpi", "unemp", "tbilrate")
 
 
 @dataclass(frozen=True, eq=False)
 class Macro:
-    """Quarterly series of the United States, 1959Q2 to 2009Q3.
+    """Quarterly series of the United States, 1959Q2 to 2009Q3."""
 
-    Args:
-        quarters: "1959Q2" and so on, T strings.
-        names: What the columns are.
-        values: `T 4`, all in percent: growth of real GDP over the quarter (annual
-            rate), inflation of consumer prices over the quarter (annual rate),
-            unemployment rate, three-month treasury bill rate (both quarterly averages).
-    """
-
-    quarters: tuple[str, ...]
-    names: tuple[str, ...]
+    quarters: tuple[str, ...]  #: "1959Q2" and so on, T strings
+    names: tuple[str, ...]  #: What the columns are
+    #: `T 4`, all in percent: growth of real GDP over the quarter (annual rate),
+    #: inflation of consumer prices over the quarter (annual rate), unemployment rate,
+    #: three-month treasury bill rate (both quarterly averages).
     values: np.ndarray
 
 
@@ -39,9 +36,8 @@ def macro() -> Macro:
     try:
         from statsmodels.datasets import macrodata
     except ImportError as error:
-        raise missing(
-            "The macroeconomic series come with", "statsmodels", "data"
-        ) from error
+        what = "The macroeconomic series come with"
+        raise missing(what, "statsmodels", "data") from error
     table: Any = macrodata.load().data
     year, quarter, gdp, prices, unemployment, bills = (
         np.asarray(table[name], dtype=np.float64) for name in _COLUMNS
@@ -57,38 +53,26 @@ def macro() -> Macro:
 
 @dataclass(frozen=True, eq=False)
 class Digits:
-    """Handwritten digits, split into a training and a test set.
+    """Handwritten digits, split into a training and a test set."""
 
-    Args:
-        images: Gray values from 0 to 1, `N 1 8 8`, float32.
-        labels: 0 to 9, `N`, int64.
-        test_images: `M 1 8 8`.
-        test_labels: `M`.
-    """
-
-    images: np.ndarray
-    labels: np.ndarray
-    test_images: np.ndarray
-    test_labels: np.ndarray
+    images: np.ndarray  #: Gray values from 0 to 1, `N 1 8 8`, float32
+    labels: np.ndarray  #: 0 to 9, `N`, int64
+    test_images: np.ndarray  #: `M 1 8 8`
+    test_labels: np.ndarray  #: `M`
 
 
 def digits(*, seed: int, n_train: int | None = None, n_test: int = 597) -> Digits:
     """Read scikit-learn's 1,797 digits and split them, stratified by class.
 
     The test images depend on the seed and `n_test` alone, and a smaller training set is
-    the beginning of a larger one, so that results for growing `n_train` compare.
-
-    Args:
-        seed: Fixes the split.
-        n_train: N; None takes all that are not for testing.
-        n_test: M.
+    the beginning of a larger one, so that results for growing `n_train` compare; None
+    takes all that are not for testing.
     """
     try:
         from sklearn.datasets import load_digits
     except ImportError as error:
-        raise missing(
-            "The handwritten digits come with", "scikit-learn", "data"
-        ) from error
+        what = "The handwritten digits come with"
+        raise missing(what, "scikit-learn", "data") from error
     images, labels = map(np.asarray, load_digits(return_X_y=True))
     n_train = len(labels) - n_test if n_train is None else n_train
     if min(n_train, n_test) < 1 or n_train + n_test > len(labels):

@@ -21,6 +21,8 @@ from functools import cached_property
 
 import numpy as np
 
+__all__ = ["Source", "entropy"]
+
 Belief = tuple[tuple[int, float], ...]  # states with their probabilities
 
 
@@ -32,20 +34,12 @@ def entropy(p: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A unifilar source of symbols.
+    """A unifilar source of symbols."""
 
-    Args:
-        table: `T[x, s, u]`, `V S S`. Symbols that are never emitted (special tokens)
-            have a matrix of zeros.
-        start: The state before the first symbol of a sequence.
-
-    Raises:
-        ValueError: Probabilities do not sum to 1, or a state and a symbol leave the
-            next state open.
-    """
-
+    #: `T[x, s, u]`, `V S S`. Symbols that are never emitted (special tokens) have a
+    #: matrix of zeros.
     table: np.ndarray
-    start: int = 0
+    start: int = 0  #: The state before the first symbol of a sequence
 
     def __post_init__(self) -> None:
         sums = self.table.sum((0, 2))
@@ -105,17 +99,10 @@ class Source:
         return symbols
 
     def next_symbol(self, symbols: np.ndarray) -> np.ndarray:
-        """The exact distribution of each symbol given all before it.
+        """P(x_t | x_0 ... x_{t-1}), the best that a causal model can predict.
 
-        Args:
-            symbols: Sequences that begin in the start state, `B T`.
-
-        Returns:
-            `B (T+1) V`: row t is P(x_t | x_0 ... x_{t-1}), the best that a causal model
-            can predict; the last row is for the symbol that would come next.
-
-        Raises:
-            ValueError: A sequence could not have come from this source.
+        `B T` symbols, from the start state on, give `B (T+1) V`: the last row is for
+        the symbol that would come next.
         """
         symbols = np.asarray(symbols)
         states = np.full(symbols.shape[0], self.start)
@@ -183,9 +170,7 @@ class Source:
     def ngram_entropies(self, order: int) -> np.ndarray:
         """The loss of the best n-gram model in the long run, for n = 1 to `order`.
 
-        Returns:
-            `order` conditional entropies in nats, H(x_t), H(x_t | x_{t-1}), ..., which
-            fall towards `entropy_rate`.
+        These are H(x_t), H(x_t | x_{t-1}), ..., which fall towards `entropy_rate`.
         """
         within = self._groups[2]
         tables = np.einsum("gv,vsu->gsu", (self._members > 0).astype(float), self.table)
@@ -250,28 +235,16 @@ class Source:
         joint = weights[:, None] * chance[states]  # candidates, groups
         for g in np.flatnonzero(joint.any(0)):
             p = float(joint[:, g].sum())
-            pairs = zip(states, joint[:, g], strict=True)
-            yield (
-                p,
-                tuple(
-                    (int(arrow[s, g]), round(float(w / p), 12)) for s, w in pairs if w
-                ),
-            )
+            shares = zip(arrow[states, g], joint[:, g] / p, strict=True)
+            yield p, tuple((int(u), round(float(w), 12)) for u, w in shares if w)
 
     def posterior(self, likelihood: np.ndarray) -> np.ndarray:
         """P(x_t | all that is observed elsewhere): the forward-backward algorithm.
 
-        Args:
-            likelihood: `B T V`, the probability of what was observed at position t if
-                the symbol there were x: a one-hot row for a symbol that is seen, ones
-                for one that is masked, anything between for noise.
-
-        Returns:
-            `B T V`. The position's own observation is left out: to include it, multiply
-            by its likelihood and normalize.
-
-        Raises:
-            ValueError: What was observed is impossible under this source.
+        The likelihood, `B T V`, is the probability of what was observed at position t
+        if the symbol there were x: a one-hot row for a symbol that is seen, ones for
+        one that is masked, anything between for noise. The position's own observation
+        is left out of the result, `B T V`: to include it, multiply and normalize.
         """
         n, length, _ = likelihood.shape
         chance, arrow, _ = self._groups

@@ -11,23 +11,20 @@ import numpy as np
 
 from course_lib.data.grammar import SPECIALS, Grammar
 
+__all__ = ["IGNORE", "Masked", "best_guess", "guess_losses", "mask_words"]
+
 IGNORE = -100  # a target that no loss counts: PyTorch's default `ignore_index`
 
 
 @dataclass(frozen=True, eq=False)
 class Masked:
-    """Texts with masked words.
+    """Texts with masked words."""
 
-    Args:
-        inputs: What the model sees, `N T`, int64.
-        targets: The true word where a position was selected, `IGNORE` elsewhere, `N T`.
-        rate: Probability that a position is selected.
-        shown: Of the selected, the shares that show `[MASK]`, a random word, the word.
-    """
-
-    inputs: np.ndarray
+    inputs: np.ndarray  #: What the model sees, `N T`, int64
+    #: The true word where a position was selected, `IGNORE` elsewhere, `N T`.
     targets: np.ndarray
-    rate: float
+    rate: float  #: Probability that a position is selected
+    #: Of the selected, the shares that show `[MASK]`, a random word, the word.
     shown: tuple[float, float, float]
 
     @property
@@ -46,16 +43,9 @@ def mask_words(
     rate: float = 0.15,
     shown: tuple[float, float, float] = (0.8, 0.1, 0.1),
 ) -> Masked:
-    """Mask words as BERT's training does.
+    """Mask words of texts, `N T`, as BERT's training does.
 
-    Args:
-        ids: Texts, `N T`. Special tokens are never selected.
-        seed: Fixes the masks.
-        vocab_size: V. A random word is any id from `n_specials` to V - 1.
-        mask_id: The id of `[MASK]`.
-        n_specials: Ids below this are special tokens.
-        rate: As in `Masked`.
-        shown: As in `Masked`.
+    Ids below `n_specials` are special tokens: never selected, and no random words.
     """
     if not 0 < rate <= 1:
         raise ValueError(f"rate must be above 0 and at most 1: got {rate}.")
@@ -85,15 +75,8 @@ def best_guess(grammar: Grammar, masked: Masked, *, batch: int = 128) -> np.ndar
 
     Bayes' rule over the whole text, forward and backward through the grammar; an
     ordinary word may be a random one, with the probability of the recipe. No model that
-    reads the same inputs has a lower expected loss.
-
-    Args:
-        grammar: The language that the texts were drawn from.
-        masked: The texts; they hold no special token but `[MASK]`.
-        batch: Texts treated at a time.
-
-    Returns:
-        `N T V`; only rows at selected positions mean anything.
+    reads the same inputs has a lower expected loss. The texts hold no special token but
+    `[MASK]`; of the result, `N T V`, only rows at selected positions mean anything.
     """
     n_words = grammar.vocab_size - len(SPECIALS)
     mask, random, same = (masked.rate * share for share in masked.shown)

@@ -17,41 +17,31 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from course_lib.checks import check_choice, check_size
+from course_lib.checks import check_choice, check_range, check_size
 from course_lib.optional import missing
+
+__all__ = ["Numbers", "Phrases", "numbers"]
 
 
 @dataclass(frozen=True, eq=False)
 class Phrases:
-    """Numbers in the words of two languages.
+    """Numbers in the words of two languages."""
 
-    Args:
-        values: The numbers, `N`, int64.
-        sources: Their words in the first language.
-        targets: Their words in the second language.
-    """
-
-    values: np.ndarray
-    sources: tuple[str, ...]
-    targets: tuple[str, ...]
+    values: np.ndarray  #: The numbers, `N`, int64
+    sources: tuple[str, ...]  #: Their words in the first language
+    targets: tuple[str, ...]  #: Their words in the second language
 
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """A translation task with two held-out sets; no number is in two of the three.
+    """A translation task with two held-out sets; no number is in two of the three."""
 
-    Args:
-        train: The training set.
-        random: Held out: numbers like those of training.
-        combinations: Held out: numbers with a pair of digits that training lacks, in
-            the thousands or in the last three digits.
-        pairs: These pairs, (hundreds digit, tens digit).
-    """
-
-    train: Phrases
-    random: Phrases
+    train: Phrases  #: The training set
+    random: Phrases  #: Held out: numbers like those of training
+    #: Held out: numbers with a pair of digits that training lacks, in the thousands or
+    #: in the last three digits.
     combinations: Phrases
-    pairs: tuple[tuple[int, int], ...]
+    pairs: tuple[tuple[int, int], ...]  #: These pairs, (hundreds digit, tens digit)
 
 
 def numbers(
@@ -74,20 +64,16 @@ def numbers(
         n_train: Numbers in the training set.
         n_random: Numbers held out at random.
         n_combinations: Numbers held out with one of the pairs.
-        limit: Numbers are below this; from 1,000 to 1,000,000.
+        limit: Numbers are below this.
         n_pairs: Pairs of a hundreds digit with a tens digit that are held out, at most
             9, with no digit in two of them.
         source: Language of the first words, as num2words calls it.
         target: Language of the second ("de", "es", "it", ...; "fr_BE" has septante).
     """
-    for name, n in (("n_train", n_train), ("n_random", n_random)):
-        check_size(name, n)
-    if not 1000 <= limit <= 1_000_000:
-        raise ValueError(f"limit must be from 1,000 to 1,000,000: got {limit:,}.")
-    if not 1 <= n_pairs <= 9:
-        raise ValueError(
-            f"n_pairs must be from 1 to 9, so that no digit is in two: got {n_pairs}."
-        )
+    check_size("n_train", n_train)
+    check_size("n_random", n_random)
+    check_range("limit", limit, 1000, 1_000_000)
+    check_range("n_pairs", n_pairs, 1, 9, "so that no digit is in two")
     rng = np.random.default_rng(seed)
     hundreds, tens = (rng.permutation(np.arange(1, 10))[:n_pairs] for _ in range(2))
     pairs = tuple(sorted(zip(hundreds.tolist(), tens.tolist(), strict=True)))

@@ -16,6 +16,8 @@ import numpy as np
 
 from course_lib.checks import check_choice, check_size
 
+__all__ = ["Pronoun", "pronouns"]
+
 KINDS = ("gender", "number", "meaning")
 
 _MEN = "man king boy brother son husband father uncle"
@@ -71,19 +73,12 @@ _MEANINGS = [
 
 @dataclass(frozen=True, kw_only=True)
 class Pronoun:
-    """A sentence with a pronoun, and the two nouns that it may stand for.
+    """A sentence with a pronoun, and the two nouns that it may stand for."""
 
-    Args:
-        text: The sentence.
-        pronoun: The word whose noun is asked for.
-        antecedent: The noun that it stands for.
-        rival: The other noun.
-    """
-
-    text: str
-    pronoun: str
-    antecedent: str
-    rival: str
+    text: str  #: The sentence
+    pronoun: str  #: The word whose noun is asked for
+    antecedent: str  #: The noun that it stands for
+    rival: str  #: The other noun
 
     @property
     def nearest(self) -> str:
@@ -92,38 +87,23 @@ class Pronoun:
 
 
 def pronouns(kind: str, n_pairs: int, *, seed: int) -> list[Pronoun]:
-    """Draw pairs of sentences, all different.
+    """Draw pairs of sentences, all different, of one of the `KINDS`.
 
-    Args:
-        kind: "gender", "number" or "meaning".
-        n_pairs: How many; at most 500.
-        seed: Fixes them.
-
-    Returns:
-        Two sentences a pair, one after the other: in the first the pronoun stands for
-        the first noun, in the second for the second.
+    The two of a pair follow each other: in the first the pronoun stands for the first
+    noun, in the second for the second.
     """
     check_choice("kind", kind, KINDS)
+    check_size("n_pairs", n_pairs)
     check_size("n_pairs", n_pairs)
     if n_pairs > 500:
         raise ValueError(f"n_pairs must be at most 500: got {n_pairs}.")
     rng = np.random.default_rng(seed)
     pairs: dict[tuple[Pronoun, Pronoun], None] = {}
     while len(pairs) < n_pairs:
-        pairs[_MAKERS[kind](rng)] = None
+        meaning = kind == "meaning"
+        pair = _meaning(rng) if meaning else _agreeing(rng, *_AGREEMENTS[kind])
+        pairs[pair] = None
     return [sentence for pair in pairs for sentence in pair]
-
-
-def _gender(rng: np.random.Generator) -> tuple[Pronoun, Pronoun]:
-    return _agreeing(
-        rng, (_MEN, _WOMEN), ("he was", "she was"), _PEOPLE_DO, _PEOPLE_ARE
-    )
-
-
-def _number(rng: np.random.Generator) -> tuple[Pronoun, Pronoun]:
-    return _agreeing(
-        rng, (_GROUP, _GROUPS), ("it was", "they were"), _GROUPS_DO, _GROUPS_ARE
-    )
 
 
 def _agreeing(
@@ -172,4 +152,7 @@ def _words(text: str) -> list[str]:
     return text.rstrip(".").split()
 
 
-_MAKERS = {"gender": _gender, "number": _number, "meaning": _meaning}
+_AGREEMENTS = {
+    "gender": ((_MEN, _WOMEN), ("he was", "she was"), _PEOPLE_DO, _PEOPLE_ARE),
+    "number": ((_GROUP, _GROUPS), ("it was", "they were"), _GROUPS_DO, _GROUPS_ARE),
+}

@@ -9,6 +9,8 @@ of them were written before any model was tried on them.
 
 from dataclasses import dataclass
 
+__all__ = ["Receipts", "economics_questions", "receipts"]
+
 DIVISIONS = (
     "food",
     "clothing",
@@ -115,34 +117,20 @@ Machines replaced labor in agriculture while industry was hiring in towns.
 
 @dataclass(frozen=True, kw_only=True)
 class Receipts:
-    """Lines of a household's receipts.
+    """Lines of a household's receipts."""
 
-    Args:
-        texts: What was bought.
-        prices: In francs.
-        divisions: What each is, a number into `DIVISIONS`.
-    """
-
-    texts: list[str]
-    prices: list[float]
-    divisions: list[int]
+    texts: list[str]  #: What was bought
+    prices: list[float]  #: In francs
+    divisions: list[int]  #: What each is, a number into `DIVISIONS`
 
 
 def receipts() -> tuple[Receipts, Receipts]:
-    """Read the receipts: 64 labelled lines, and 48 others to be sorted.
-
-    Returns:
-        The labelled ones, and the others with their right answers.
-    """
+    """Read 64 labelled lines, and 48 others to be sorted, with their right answers."""
     return _receipts(_LABELLED), _receipts(_UNLABELLED)
 
 
 def economics_questions() -> tuple[list[str], list[str]]:
-    """Read twenty questions, and the passages that answer them.
-
-    Returns:
-        Questions and passages; the passage at a place answers the question there.
-    """
+    """Read twenty questions, and the passages that answer them, in the same order."""
     lines = _QUESTIONS.splitlines()
     return lines[::2], lines[1::2]
 
@@ -153,8 +141,5 @@ def _receipts(lines: dict[str, str]) -> Receipts:
         for division, text in lines.items()
         for line in text.split(", ")
     ]
-    return Receipts(
-        texts=[text for text, _, _ in found],
-        prices=[float(price) for _, price, _ in found],
-        divisions=[division for _, _, division in found],
-    )
+    texts, prices, divisions = map(list, zip(*found, strict=True))
+    return Receipts(texts=texts, prices=list(map(float, prices)), divisions=divisions)

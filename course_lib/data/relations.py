@@ -16,31 +16,29 @@ from itertools import product
 
 import numpy as np
 
-from course_lib.checks import check_size
+from course_lib.checks import check_size, check_whole
+
+__all__ = ["Warehouses", "draw_warehouses", "every_day", "one_head_bound"]
+
+_THREE = "a supplier and a buyer beside the firm"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Warehouses:
-    """Days at warehouses. Nothing is noise.
+    """Days at warehouses. Nothing is noise."""
 
-    Args:
-        is_open: 1 where a firm is open that day, else 0, `n T`.
-        ties: The two relations, `n 2 T T`: `ties[:, 0, i, j]` is True where j supplies
-            i, `ties[:, 1, i, j]` where j buys from i.
-        change: Crates that came in minus crates that went out, -1, 0 or 1, `n T`.
-    """
-
-    is_open: np.ndarray
+    is_open: np.ndarray  #: 1 where a firm is open that day, else 0, `n T`
+    #: The two relations, `n 2 T T`: `ties[:, 0, i, j]` is True where j supplies i,
+    #: `ties[:, 1, i, j]` where j buys from i.
     ties: np.ndarray
+    #: Crates that came in minus crates that went out, -1, 0 or 1, `n T`.
     change: np.ndarray
 
 
 def draw_warehouses(n: int, *, n_firms: int = 5, seed: int | list[int]) -> Warehouses:
-    """Draw `n` days: each with a ring of its own, each firm open with probability 1/2.
-
-    There are at least 3 firms, so that supplier, buyer and firm are three.
-    """
-    _check(n, n_firms)
+    """Draw `n` days with a ring each; a firm is open with probability 1/2."""
+    check_size("n", n)
+    check_whole("n_firms", n_firms, least=3, why=_THREE)
     rng = np.random.default_rng(seed)
     is_open = (rng.random((n, n_firms)) < 0.5).astype(np.int64)
     along = np.argsort(rng.random((n, n_firms)), axis=1)  # each supplies the next
@@ -55,7 +53,7 @@ def every_day(n_firms: int = 5) -> Warehouses:
     A model that ignores the firms' order, as attention does, has its exact expected
     score here. Firm 0 supplies firm 1, and so on round.
     """
-    _check(1, n_firms)
+    check_whole("n_firms", n_firms, least=3, why=_THREE)
     is_open = np.array(list(product((0, 1), repeat=n_firms)), dtype=np.int64)
     supplier = np.roll(np.arange(n_firms), 1)
     return _warehouses(is_open, np.broadcast_to(supplier, is_open.shape))
@@ -85,13 +83,3 @@ def _warehouses(is_open: np.ndarray, supplier: np.ndarray) -> Warehouses:
     return Warehouses(
         is_open=is_open, ties=ties, change=(incoming - outgoing).astype(np.float64)
     )
-
-
-def _check(n: int, n_firms: int) -> None:
-    check_size("n", n)
-    check_size("n_firms", n_firms)
-    if n_firms < 3:
-        raise ValueError(
-            f"n_firms must be at least 3: got {n_firms}. A firm's supplier and its "
-            "buyer are two others."
-        )

@@ -12,8 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from course_lib.checks import check_size
-from course_lib.data.grammar import SPECIALS, _choices, _states, grammar
+from course_lib.data.grammar import SPECIALS, grammar, reachable
 from course_lib.data.masked import IGNORE, Masked, mask_words
+
+__all__ = ["Continuations", "continuations", "frame", "masked_segments"]
 
 _PAD, _CLS, _SEP = (SPECIALS.index(name) for name in ("[PAD]", "[CLS]", "[SEP]"))
 KINDS = ("statement, singular", "statement, plural", "question")
@@ -30,17 +32,12 @@ def frame(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Lay segments out as `[CLS] first [SEP]` or `[CLS] first [SEP] second [SEP]`.
 
-    Args:
-        firsts: Ids of the first segments, N of them.
-        seconds: Ids of the second segments; None where there is only one.
-        length: T; None means as long as the longest needs.
-        cls_id: Id of `[CLS]`. For targets, pass `IGNORE` for all three.
-        sep_id: Id of `[SEP]`.
-        pad_id: Id of padding, on the right.
+    Padding stands on the right, up to `length` or as far as the longest needs. For
+    targets, pass `IGNORE` as the id of `[CLS]` and `[SEP]`.
 
     Returns:
-        Ids and token types, both `N T`, int64. The second segment and its `[SEP]` have
-        type 1, all else type 0.
+        Ids and token types, both `N T`. The second segment and its `[SEP]` have type 1,
+        all else type 0.
     """
     if seconds is not None and len(seconds) != len(firsts):
         raise ValueError(
@@ -81,12 +78,6 @@ def masked_segments(
     the best loss is that of the whole text: `guess_losses(best_guess(grammar(),
     masked), masked)`.
 
-    Args:
-        n: Number of texts, N.
-        length: Words in a text, at least 2; T is three more.
-        seed: Fixes texts, cuts and masks.
-        shown: As for `mask_words`.
-
     Returns:
         The masked words in the uncut texts, for the best guess; and what a model is
         given: ids, token types and targets, all `N T`.
@@ -112,23 +103,16 @@ def _cut(rows: np.ndarray, cuts: np.ndarray) -> tuple[list, list]:
 
 @dataclass(frozen=True, eq=False)
 class Continuations:
-    """Sentence pairs: beginnings of sentences with ends that fit them, or do not.
+    """Sentence pairs: beginnings of sentences with ends that fit them, or do not."""
 
-    Args:
-        tokens: `[CLS] beginning [SEP] end [SEP]`, padded on the right, `N T`.
-        token_types: 0 for the beginning and 1 for the end, `N T`.
-        labels: 1 if the end fits, else 0, `N`.
-        kinds: What the beginning and the end belong to, indices into `KINDS`, `N 2`.
-        best_accuracy: Of the grammar itself: an end that does not fit has probability
-            0.
-        bag_accuracy: Of a logistic regression on counts of words, in the long run.
-    """
-
-    tokens: np.ndarray
-    token_types: np.ndarray
-    labels: np.ndarray
+    tokens: np.ndarray  #: `[CLS] beginning [SEP] end [SEP]`, padded on the right, `N T`
+    token_types: np.ndarray  #: 0 for the beginning and 1 for the end, `N T`
+    labels: np.ndarray  #: 1 if the end fits, else 0, `N`
+    #: What the beginning and the end belong to, indices into `KINDS`, `N 2`.
     kinds: np.ndarray
+    #: Of the grammar itself: an end that does not fit has probability 0.
     best_accuracy: float = 1.0
+    #: Of a logistic regression on counts of words, in the long run.
     bag_accuracy: float = 0.5
 
 
@@ -141,16 +125,7 @@ def continuations(
     end; the end fits if the kinds are equal. The beginning's kind is uniform, the end's
     is equal to it with probability 1/2 and one of the other two otherwise, so labels
     are uncorrelated with every function of one side: the best logistic regression on
-    the counts of each side is a constant.
-
-    Args:
-        n: Number of pairs, N.
-        seed: Fixes the draw.
-        longest_first: Words of a beginning at most.
-        longest_second: Words of an end at most.
-
-    Returns:
-        Half of the labels are 1 (the odd one is 0).
+    the counts of each side is a constant. Half of the labels are 1 (the odd one is 0).
     """
     check_size("n", n)
     rng = np.random.default_rng(seed)
@@ -181,7 +156,7 @@ def _draw(
 def _sentences(seed: int, *, n: int) -> list[tuple[int, np.ndarray, np.ndarray]]:
     """Kind, words before the main verb, words from it on, of the first sentences."""
     source = grammar().source
-    states = _states(_choices, ("sentence",))
+    states = reachable()
     texts = grammar().sample(n, 48, seed=seed)
     found = []
     for text in texts:

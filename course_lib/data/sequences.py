@@ -10,54 +10,41 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from course_lib.checks import check_size
+from course_lib.checks import check_lengths, check_range, check_size
 from course_lib.data.masked import IGNORE
+
+__all__ = ["NextToken", "Pairs", "induction", "recall", "reversal"]
 
 PAD = 0
 
 
 @dataclass(frozen=True, eq=False)
 class NextToken:
-    """Sequences in which a token is to be predicted at each position.
+    """Sequences in which a token is to be predicted at each position."""
 
-    Args:
-        tokens: The inputs, `N T`.
-        targets: The token to predict at each position, `N T`, or `IGNORE`.
-        vocab_size: Ids run from 0 (padding, which never occurs here) to this less 1.
-        best_loss: The expected loss of the best predictor at each position, in nats,
-            `T`; NaN where nothing is counted.
-        chance: Accuracy of a uniform guess.
-    """
-
-    tokens: np.ndarray
-    targets: np.ndarray
-    vocab_size: int
+    tokens: np.ndarray  #: The inputs, `N T`
+    targets: np.ndarray  #: The token to predict at each position, `N T`, or `IGNORE`
+    vocab_size: int  #: Ids run from 0 (padding, which never occurs here) to this less 1
+    #: The expected loss of the best predictor at each position, in nats, `T`; NaN where
+    #: nothing is counted.
     best_loss: np.ndarray
-    chance: float
+    chance: float  #: Accuracy of a uniform guess
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Sequence-to-sequence pairs.
+    """Sequence-to-sequence pairs."""
 
-    Args:
-        sources: Ids, padded with 0 on the right, `N S`.
-        targets: `<start>`, the output, `<end>`, then padding, `N S+2`. With teacher
-            forcing, a decoder reads `targets[:, :-1]` and predicts `targets[:, 1:]`.
-        lengths: True lengths of the sources, which are those of the outputs, `N`.
-        vocab_size: Ids run from 0 (padding) to this less 1.
-        start_id: The id of `<start>`.
-        end_id: The id of `<end>`.
-        best_accuracy: Exact match that the best rule reaches.
-    """
-
-    sources: np.ndarray
+    sources: np.ndarray  #: Ids, padded with 0 on the right, `N S`
+    #: `<start>`, the output, `<end>`, then padding, `N S+2`. With teacher forcing, a
+    #: decoder reads `targets[:, :-1]` and predicts `targets[:, 1:]`.
     targets: np.ndarray
+    #: True lengths of the sources, which are those of the outputs, `N`.
     lengths: np.ndarray
-    vocab_size: int
-    start_id: int
-    end_id: int
-    best_accuracy: float
+    vocab_size: int  #: Ids run from 0 (padding) to this less 1
+    start_id: int  #: The id of `<start>`
+    end_id: int  #: The id of `<end>`
+    best_accuracy: float  #: Exact match that the best rule reaches
 
 
 def induction(n: int, *, seed: int, n_pairs: int = 16, n_symbols: int = 8) -> NextToken:
@@ -93,11 +80,7 @@ def recall(
     The first `distance` targets are `IGNORE`; from there on the best loss is 0. Symbols
     are 1 to `n_symbols`.
     """
-    if not 0 <= distance < length:
-        raise ValueError(
-            f"distance must be at least 0 and less than length: got {distance} for "
-            f"length {length}."
-        )
+    check_range("distance", distance, 0, length - 1, "less than length")
     check_size("n_symbols", n_symbols)
     tokens = np.random.default_rng(seed).integers(1, n_symbols + 1, (n, length))
     targets = np.full_like(tokens, IGNORE)
@@ -129,12 +112,3 @@ def reversal(
     targets[:, 1:-1] = np.where(back >= 0, mirrored, PAD)
     targets[np.arange(n), lengths + 1] = end
     return Pairs(sources, targets, lengths, n_symbols + 3, start, end, 1.0)
-
-
-def check_lengths(shortest: int, longest: int) -> None:
-    """Refuse a shortest length that is not positive or exceeds the longest."""
-    if not 1 <= shortest <= longest:
-        raise ValueError(
-            "min_length must be at least 1 and at most max_length: got min_length="
-            f"{shortest}, max_length={longest}."
-        )

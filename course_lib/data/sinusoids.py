@@ -23,26 +23,20 @@ import numpy as np
 
 from course_lib.checks import check_size
 
+__all__ = ["Sinusoids", "sinusoids"]
+
 
 @dataclass(frozen=True, eq=False)
 class Sinusoids:
-    """Windows of series: the past and the future.
+    """Windows of series: the past and the future."""
 
-    Args:
-        past: `N P`.
-        future: `N H`, noise included.
-        clean: The future without its noise, `N H`: for pictures, not for training.
-        frequencies: w, in radians per step, `K`.
-        n_active: How many of them each series holds.
-        noise: Standard deviation of the noise at each step.
-    """
-
-    past: np.ndarray
-    future: np.ndarray
+    past: np.ndarray  #: `N P`
+    future: np.ndarray  #: `N H`, noise included
+    #: The future without its noise, `N H`: for pictures, not for training.
     clean: np.ndarray
-    frequencies: np.ndarray
-    n_active: int
-    noise: float
+    frequencies: np.ndarray  #: w, in radians per step, `K`
+    n_active: int  #: How many of them each series holds
+    noise: float  #: Standard deviation of the noise at each step
 
     @cached_property
     def _bases(self) -> list[np.ndarray]:
@@ -75,10 +69,8 @@ class Sinusoids:
         """The best forecast there is, knowing the frequencies and the noise.
 
         Each set of frequencies that may be active has its own linear forecast; they are
-        averaged with the probability of the set given the past.
-
-        Args:
-            past: Windows `N P`; None for those of this data set.
+        averaged with the probability of the set given the past, `N P`; None takes the
+        windows of this data set.
 
         Returns:
             The conditional mean of the future and its conditional variance, noise
@@ -127,15 +119,9 @@ def sinusoids(
 ) -> Sinusoids:
     """Draw windows of independent series.
 
-    Args:
-        n: Number of series, N.
-        seed: Fixes the draw.
-        past: P, steps seen.
-        horizon: H, steps to be forecast.
-        periods: 2 pi / w in steps, each above 2 (Nyquist).
-        n_active: How many of the frequencies a series holds, chosen at random; None
-            means all of them. The variance of the signal is 1 in either case.
-        noise: Standard deviation of the noise, above 0.
+    Periods are 2 pi / w in steps, each above 2 (Nyquist). A series holds `n_active` of
+    the frequencies, chosen at random, or all of them; the variance of its signal is 1
+    in either case.
     """
     for name, value in (("n", n), ("past", past), ("horizon", horizon)):
         check_size(name, value)

@@ -13,7 +13,9 @@ from math import comb
 
 import numpy as np
 
-from course_lib.checks import check_size
+from course_lib.checks import check_range, check_size, check_whole
+
+__all__ = ["SupplyNetworks", "average_bound", "draw_suppliers"]
 
 PRODUCTS = ("steel", "chips", "paint", "glass", "valves", "paper")
 SPECIFIC = ("chips", "valves")
@@ -22,21 +24,17 @@ FEATURES = (*PRODUCTS, "hit", "leverage", "cash")
 
 @dataclass(frozen=True, kw_only=True)
 class SupplyNetworks:
-    """Networks of firms, each with its own suppliers and shocks.
+    """Networks of firms, each with its own suppliers and shocks."""
 
-    Args:
-        features: One column for each name in `FEATURES`, `n N 9`: which product the
-            firm makes (one-hot), whether a shock has hit it (1 or -1), and two numbers
-            from its balance sheet, which matter for nothing.
-        edges: The graph, `n N N`: `edges[:, i, j]` is True where j supplies i.
-        decisive: The number of each firm's supplier of a specific product, `n N`.
-        at_risk: The label, 0 or 1, `n N`.
-    """
-
+    #: One column for each name in `FEATURES`, `n N 9`: which product the firm makes
+    #: (one-hot), whether a shock has hit it (1 or -1), and two numbers from its balance
+    #: sheet, which matter for nothing.
     features: np.ndarray
+    #: The graph, `n N N`: `edges[:, i, j]` is True where j supplies i.
     edges: np.ndarray
+    #: The number of each firm's supplier of a specific product, `n N`.
     decisive: np.ndarray
-    at_risk: np.ndarray
+    at_risk: np.ndarray  #: The label, 0 or 1, `n N`
 
 
 def draw_suppliers(
@@ -44,23 +42,12 @@ def draw_suppliers(
 ) -> SupplyNetworks:
     """Draw `n` networks of 6 * `makers` firms, numbered at random.
 
-    Args:
-        n: How many networks.
-        makers: Firms that make each product.
-        noise: Share of the labels that is flipped, at most 1/2.
-        seed: Fixes everything.
-
-    Returns:
-        The networks. Shocks hit each firm with probability 1/2, independently.
+    Shocks hit each firm with probability 1/2, independently. `noise` is the share of
+    the labels that is flipped.
     """
     check_size("n", n)
-    check_size("makers", makers)
-    if makers < 2:
-        raise ValueError(
-            f"makers must be at least 2: got {makers}. A firm needs 3 suppliers of "
-            "ordinary products beside itself."
-        )
-    _check_noise(noise)
+    check_whole("makers", makers, least=2, why="for 3 suppliers of ordinary products")
+    check_range("noise", noise, 0, 0.5)
     rng = np.random.default_rng(seed)
     n_firms = len(PRODUCTS) * makers
     product = rng.permuted(np.tile(np.arange(n_firms) % len(PRODUCTS), (n, 1)), axis=1)
@@ -98,14 +85,9 @@ def average_bound(n_suppliers: int = 4, noise: float = 0.1) -> float:
     better than to guess the likelier label.
     """
     check_size("n_suppliers", n_suppliers)
-    _check_noise(noise)
+    check_range("noise", noise, 0, 0.5)
     right = sum(
         comb(n_suppliers, m) * max(m, n_suppliers - m) / n_suppliers
         for m in range(n_suppliers + 1)
     )
     return (1 - 2 * noise) * right / 2**n_suppliers + noise
-
-
-def _check_noise(noise: float) -> None:
-    if not 0 <= noise <= 0.5:
-        raise ValueError(f"noise must be a share from 0 to 1/2: got {noise}.")

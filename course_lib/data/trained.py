@@ -7,19 +7,15 @@ either wing reads them.
 
 from pathlib import Path
 
+from course_lib.checks import check_choice
+
+__all__ = ["trained"]
+
 _FOLDER = Path(__file__).parent / "trained"
 
 
 def trained(name: str) -> Path:
-    """The safetensors file of a page's weights; its metadata holds the training run.
-
-    Args:
-        name: The page's file name, such as "bert".
-    """
-    path = _FOLDER / f"{name}.safetensors"
-    if not path.is_file():
-        there = sorted(file.stem for file in _FOLDER.glob("*.safetensors"))
-        raise ValueError(
-            f"name must be one of {there}, the pages with stored weights: got {name!r}."
-        )
-    return path
+    """The file of a page's weights, such as "bert"'s; its metadata has the training."""
+    there = sorted(file.stem for file in _FOLDER.glob("*.safetensors"))
+    check_choice("name", name, tuple(there))
+    return _FOLDER / f"{name}.safetensors"

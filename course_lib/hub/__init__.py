@@ -12,20 +12,14 @@ from typing import Any
 
 from course_lib.checks import check_choice
 from course_lib.hub import bert, gpt2, marian, vit
-from course_lib.hub.conversion import Conversion, Family, rename
+from course_lib.hub.conversion import Conversion, rename
 from course_lib.hub.fields import Fields
 from course_lib.hub.files import find, index, read, read_config
 from course_lib.hub.pinned import MINILM, Pinned, fetch
 
 __all__ = ["MINILM", "Pinned", "fetch", "load"]
 
-_FAMILIES: dict[str, Family] = {
-    "bert": bert,
-    "gpt2": gpt2,
-    "marian": marian,
-    "vit": vit,
-}
-_WINGS = ("torch", "nnx")
+_FAMILIES = {"bert": bert, "gpt2": gpt2, "marian": marian, "vit": vit}
 
 
 def load(path_or_name: str | Path, wing: str = "torch") -> Any:
@@ -46,9 +40,8 @@ def load(path_or_name: str | Path, wing: str = "torch") -> Any:
         ValueError: There is no checkpoint, or it is pickled; a field of its
             configuration is not known or asks for what our model does not have; weights
             are missing, not expected or of another shape, all of them listed.
-        ImportError: A package that is needed is not installed.
     """
-    check_choice("wing", wing, _WINGS)
+    check_choice("wing", wing, ("torch", "nnx"))
     folder = find(path_or_name)
     fields = Fields(read_config(folder), folder / "config.json")
     files = index(folder)

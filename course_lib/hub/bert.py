@@ -45,7 +45,7 @@ _NUMBERS = frozenset({"embeddings.position_ids"})
 
 
 def conversion(fields: Fields, architecture: str, names: set[str]) -> Conversion:
-    """Translate BERT's configuration; see `Family`."""
+    """Translate BERT's configuration."""
     masked = architecture == "BertForMaskedLM"
     fields.must("position_embedding_type", "absolute", default="absolute")
     fields.must("directionality", "bidi", default="bidi")

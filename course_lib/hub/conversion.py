@@ -1,64 +1,35 @@
-"""How a family's checkpoints become models of ours: a table of names, renaming."""
+"""How a family's checkpoints become models of ours: a table of names, renaming.
+
+A family's module offers `ARCHITECTURES`, and `conversion`, which translates config.json
+for one of them, given the names of the arrays that the checkpoint holds.
+"""
 
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-
-from course_lib.hub.fields import Fields
 
 Arrays = dict[str, np.ndarray]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Conversion:
-    """How a checkpoint becomes a model of ours.
+    """How a checkpoint becomes a model of ours."""
 
-    Attributes:
-        model: Name of our class, the same in both wings.
-        config: What it is built with.
-        options: What else it is built with, by name.
-        prefix: What their names may begin with or not; heads stand outside of it.
-        table: Their name of a part to ours, "#" for the number of a layer. A row that
-            ends in a parameter's own name holds for that parameter alone.
-        unused: Parts, or parameters, that a checkpoint may hold and this class has no
-            use for.
-        prepare: What is done to the arrays before they are renamed.
-    """
-
-    model: str
-    config: Any
+    model: str  #: Name of our class, the same in both wings
+    config: Any  #: What it is built with
+    #: What else it is built with, by name.
     options: Mapping[str, Any] = field(default_factory=dict)
-    prefix: str
+    prefix: str  #: What their names may begin with or not; heads stand outside of it
+    #: Their name of a part to ours, "#" for the number of a layer. A row that ends in a
+    #: parameter's own name holds for that parameter alone.
     table: Mapping[str, str]
+    #: Parts, or parameters, that a checkpoint may hold and this class has no use for.
     unused: frozenset[str] = frozenset()
+    #: What is done to the arrays before they are renamed.
     prepare: Callable[[Arrays], Arrays] = lambda arrays: arrays
-
-
-class Family(Protocol):
-    """What a family's module offers: `ARCHITECTURES`, and `conversion`."""
-
-    ARCHITECTURES: tuple[str, ...]
-
-    def conversion(
-        self, fields: Fields, architecture: str, names: set[str]
-    ) -> Conversion:
-        """Translate the family's configuration.
-
-        Args:
-            fields: Its config.json.
-            architecture: Which of `ARCHITECTURES`.
-            names: The arrays that the checkpoint holds.
-
-        Returns:
-            How it becomes ours.
-
-        Raises:
-            ValueError: Our model cannot do what a field asks for.
-        """
-        ...
 
 
 def within(table: Mapping[str, str], part: str) -> dict[str, str]:
@@ -74,16 +45,8 @@ def generic(name: str) -> str:
 def rename(arrays: Arrays, conversion: Conversion) -> Arrays:
     """Give every array of a checkpoint its name in our model.
 
-    Args:
-        arrays: By their names.
-        conversion: The table.
-
-    Returns:
-        By our names. What the table does not know keeps its name, in quotes, so that
-        the model refuses it by that name.
-
-    Raises:
-        ValueError: Arrays that our model holds as one differ.
+    What the table does not know keeps its name, in quotes, so that the model refuses it
+    by that name. Arrays that our model holds as one must be equal.
     """
     table, found, source = conversion.table, {}, {}
     for name, array in conversion.prepare(arrays).items():

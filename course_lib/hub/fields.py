@@ -13,16 +13,8 @@ from typing import Any
 ACTIVATIONS = {
     "relu": "relu",
     **dict.fromkeys(("gelu", "gelu_python"), "gelu"),
-    **dict.fromkeys(
-        (
-            "gelu_new",
-            "gelu_fast",
-            "gelu_accurate",
-            "gelu_pytorch_tanh",
-            "gelu_python_tanh",
-        ),
-        "gelu_tanh",
-    ),
+    **dict.fromkeys(("gelu_new", "gelu_fast", "gelu_accurate"), "gelu_tanh"),
+    **dict.fromkeys(("gelu_pytorch_tanh", "gelu_python_tanh"), "gelu_tanh"),
     **dict.fromkeys(("silu", "swish"), "silu"),
 }
 
@@ -69,12 +61,7 @@ class Fields:
         self._known: set[str] = set(SILENT)
 
     def take(self, name: str, default: Any = _NEEDED) -> Any:
-        """Read a field that is translated.
-
-        Args:
-            name: The field.
-            default: What a missing field means; without one it must be there.
-        """
+        """Read a field that is translated; without a default it must be there."""
         self._known.add(name)
         value = self.values.get(name, default)
         if value is _NEEDED:
@@ -107,11 +94,7 @@ class Fields:
         return next((n for n in stated if n is not None), 2)
 
     def finish(self, silent: Iterable[str] = ()) -> None:
-        """Refuse what is left over.
-
-        Args:
-            silent: More fields that change no logits.
-        """
+        """Refuse what is left over; `silent` are more fields that change no logits."""
         for name, value in ABSENT.items():
             if name not in self._known:
                 self.must(name, value)

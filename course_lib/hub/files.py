@@ -14,16 +14,8 @@ _WHOLE, _INDEX = "model.safetensors", "model.safetensors.index.json"
 _WANTED = [_CONFIG, _WHOLE, _INDEX, "model-*-of-*.safetensors"]
 
 # Kinds of numbers in a safetensors file; bfloat16 is the upper half of a float32.
-_KINDS = {
-    "F64": "<f8",
-    "F32": "<f4",
-    "F16": "<f2",
-    "BF16": "<u2",
-    "I64": "<i8",
-    "I32": "<i4",
-    "U8": "|u1",
-    "BOOL": "|b1",
-}
+_KINDS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
+_KINDS |= {"I64": "<i8", "I32": "<i4", "U8": "|u1", "BOOL": "|b1"}
 
 
 def find(path_or_name: str | Path) -> Path:
@@ -47,12 +39,7 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 
 def index(folder: Path) -> dict[str, Path]:
-    """Which file each array of a checkpoint is in, by the array's name.
-
-    Raises:
-        ValueError: There are no weights that can be read without running code, or the
-            parts are not complete.
-    """
+    """Which file each array of a checkpoint is in, by the array's name."""
     if (folder / _WHOLE).is_file():
         return dict.fromkeys(_header(folder / _WHOLE)[0], folder / _WHOLE)
     if (folder / _INDEX).is_file():
@@ -93,14 +80,7 @@ def _shards(folder: Path, weight_map: Any) -> dict[str, Path]:
 
 
 def read(files: dict[str, Path]) -> dict[str, np.ndarray]:
-    """The arrays of a checkpoint, in its layout; bfloat16 as float32, which is exact.
-
-    Args:
-        files: What `index` returned.
-
-    Raises:
-        ValueError: A file is broken, or holds a kind of number that we cannot read.
-    """
+    """The arrays that `index` found, in their layout; bfloat16 as float32, exactly."""
     arrays = {}
     for path in dict.fromkeys(files.values()):
         header, start = _header(path)

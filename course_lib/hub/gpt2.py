@@ -32,7 +32,7 @@ _MASKS = frozenset({"h.#.attn.bias", "h.#.attn.masked_bias"})
 
 
 def conversion(fields: Fields, architecture: str, names: set[str]) -> Conversion:
-    """Translate GPT-2's configuration; see `Family`."""
+    """Translate GPT-2's configuration."""
     fields.must("scale_attn_weights", True, default=True)
     fields.must("scale_attn_by_inverse_layer_idx", False)
     tied = fields.take("tie_word_embeddings", True)

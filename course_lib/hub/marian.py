@@ -24,11 +24,9 @@ _PARTS = {
     "final_layer_norm": "feed_forward_norm",
 }
 _CROSS = {
-    "encoder_attn.q_proj": "cross_attention.q_proj",
-    "encoder_attn.k_proj": "cross_attention.k_proj",
-    "encoder_attn.v_proj": "cross_attention.v_proj",
-    "encoder_attn.out_proj": "cross_attention.o_proj",
-    "encoder_attn_layer_norm": "cross_attention_norm",
+    theirs.replace("self", "encoder"): f"cross_{ours}"
+    for theirs, ours in _PARTS.items()
+    if theirs.startswith("self")
 }
 _TABLE = {
     f"{side}.layers.#.{theirs}": f"{side}.#.{ours}"
@@ -38,7 +36,7 @@ _TABLE = {
 
 
 def conversion(fields: Fields, architecture: str, names: set[str]) -> Conversion:
-    """Translate Marian's configuration; see `Family`."""
+    """Translate Marian's configuration."""
     vocab_size, d_model = fields.take("vocab_size"), fields.take("d_model")
     max_len = fields.take("max_position_embeddings")
     n_heads = fields.take("encoder_attention_heads")

@@ -16,23 +16,14 @@ from course_lib.hub.files import need
 
 @dataclass(frozen=True, kw_only=True)
 class Pinned:
-    """A published checkpoint, and the hashes that its files must have.
+    """A published checkpoint, and the hashes that its files must have."""
 
-    Attributes:
-        name: Its name on the hub.
-        revision: The commit there.
-        package: A Python package that carries the same files.
-        folder: Where in the package they are.
-        extra: The extra of pyproject.toml that installs the package.
-        sha256: The hash of each file that is used.
-    """
-
-    name: str
-    revision: str
-    package: str
-    folder: str
-    extra: str
-    sha256: Mapping[str, str]
+    name: str  #: Its name on the hub
+    revision: str  #: The commit there
+    package: str  #: A Python package that carries the same files
+    folder: str  #: Where in the package they are
+    extra: str  #: The extra of pyproject.toml that installs the package
+    sha256: Mapping[str, str]  #: The hash of each file that is used
 
 
 # A sentence encoder with BERT's architecture, 22.7 million parameters (Apache-2.0).
@@ -43,31 +34,20 @@ MINILM = Pinned(
     folder="model",
     extra="minilm",
     sha256={
-        "model.safetensors": (
-            "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-        ),
-        "config.json": (
-            "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41"
-        ),
-        "vocab.txt": (
-            "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
-        ),
+        "model.safetensors": "53aa51172d142c89d9012cce15ae4d6c"
+        "c0ca6895895114379cacb4fab128d9db",
+        "config.json": "953f9c0d463486b10a6871cc2fd59f22"
+        "3b2c70184f49815e7efbcab5d8908b41",
+        "vocab.txt": "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
     },
 )
 
 
 def fetch(pinned: Pinned) -> Path:
-    """Find the files of a pinned checkpoint, and check their hashes.
+    """Find the files of a pinned checkpoint, such as `MINILM`, and check their hashes.
 
-    Args:
-        pinned: Which, such as `MINILM`.
-
-    Returns:
-        A folder for `load`: in the hub's cache, or in the installed package if the hub
-        can't be reached.
-
-    Raises:
-        ValueError: A file is another one, or there is no source.
+    The folder, for `load`, is in the hub's cache, or in the installed package if the
+    hub can't be reached.
     """
     try:
         folder = _from_hub(pinned)

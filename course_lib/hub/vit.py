@@ -40,7 +40,7 @@ _TABLE = {
 
 
 def conversion(fields: Fields, architecture: str, names: set[str]) -> Conversion:
-    """Translate ViT's configuration; see `Family`."""
+    """Translate ViT's configuration."""
     fields.must("qkv_bias", True, default=True)
     config = ViTConfig(
         image_size=_pair(fields.take("image_size", 224)),

@@ -7,6 +7,8 @@ import numpy as np
 from course_lib.oracle.position import rotary
 from course_lib.oracle.weights import Weights, floats, linear
 
+__all__ = ["additive_attention", "attention", "multihead", "softmax"]
+
 
 def softmax(scores: np.ndarray) -> np.ndarray:
     """Weights of one row of scores; a row of nothing but -inf gets weights 0."""

@@ -7,6 +7,8 @@ import numpy as np
 from course_lib.oracle.attention import multihead
 from course_lib.oracle.weights import Weights, floats, linear, part
 
+__all__ = ["activate", "block", "feed_forward", "layer_norm", "rms_norm"]
+
 _ERF = np.vectorize(math.erf)
 
 

@@ -4,6 +4,8 @@ import numpy as np
 
 from course_lib.oracle.weights import floats
 
+__all__ = ["linear_attention"]
+
 
 def linear_attention(
     q: np.ndarray, k: np.ndarray, v: np.ndarray, causal: bool = False

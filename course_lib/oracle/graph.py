@@ -5,6 +5,8 @@ import numpy as np
 from course_lib.oracle.attention import softmax
 from course_lib.oracle.weights import Weights
 
+__all__ = ["graph_attention"]
+
 
 def graph_attention(
     x: np.ndarray,

@@ -6,6 +6,8 @@ import numpy as np
 
 from course_lib.oracle.weights import floats
 
+__all__ = ["kernel", "leave_one_out", "nadaraya_watson"]
+
 
 def kernel(u: float, name: str) -> float:
     """A kernel's height at distance `u` in bandwidths, 1 at its center.

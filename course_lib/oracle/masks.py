@@ -4,6 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+__all__ = ["causal_mask", "mask", "padding_mask"]
+
 
 def mask(
     n_queries: int, n_keys: int, may_attend: Callable[[int, int], bool]

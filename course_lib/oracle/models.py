@@ -14,6 +14,8 @@ from course_lib.oracle.masks import causal_mask
 from course_lib.oracle.position import alibi_bias, sinusoidal
 from course_lib.oracle.weights import Weights, linear, part
 
+__all__ = ["bert", "bert_mlm", "bert_pool", "forecaster", "gpt", "seq2seq", "vit"]
+
 
 def _stack(
     x: np.ndarray,

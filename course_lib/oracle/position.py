@@ -7,6 +7,8 @@ import numpy as np
 
 from course_lib.oracle.weights import floats
 
+__all__ = ["alibi_bias", "alibi_slopes", "relative_bias", "rotary", "sinusoidal"]
+
 
 def sinusoidal(
     n_positions: int, d_model: int, base: float = 10000.0, interleaved: bool = True

@@ -4,6 +4,8 @@ import numpy as np
 
 from course_lib.oracle.weights import Weights, floats
 
+__all__ = ["dilated_cnn", "lstm", "rnn"]
+
 
 def rnn(x: np.ndarray, weights: Weights) -> np.ndarray:
     """Recurrent network: h_t = tanh(W x_t + U h_{t-1} + b) from h_0 = 0.

@@ -4,6 +4,8 @@ import numpy as np
 
 from course_lib.oracle.attention import softmax
 
+__all__ = ["keep_top_k", "keep_top_p", "sample"]
+
 
 def keep_top_k(logits: np.ndarray, k: int) -> np.ndarray:
     """Top-k: one row of logits with -inf for all but the k likeliest tokens."""

@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 
+__all__ = ["part"]
+
 Weights = dict[str, np.ndarray]
 
 

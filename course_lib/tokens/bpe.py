@@ -125,15 +125,7 @@ def byte_alphabet() -> dict[int, str]:
 
 
 def apply_merges(tokens: list[str], rank: Mapping[tuple[str, str], int]) -> list[str]:
-    """Cut one word into tokens: replay the merges in the order of learning.
-
-    Args:
-        tokens: The characters of the word.
-        rank: The place of each merge in that order.
-
-    Returns:
-        The word's tokens.
-    """
+    """Cut one word's characters into tokens: replay the merges in order of `rank`."""
     while len(tokens) > 1:
         pairs = pairwise(tokens)
         first = min(pairs, key=lambda pair: rank.get(pair, len(rank)))

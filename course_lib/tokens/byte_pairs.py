@@ -12,6 +12,8 @@ from course_lib.tokens.tokenizer import (
     special_tokens,
 )
 
+__all__ = ["BPE"]
+
 
 class BPE(Tokenizer):
     """Byte-pair encoding: subwords; frequent words are one token, rare ones several.

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+__all__ = ["Tokenizer"]
+
 
 class Tokenizer(ABC):
     """A vocabulary, and the rule that cuts text into its tokens.
@@ -69,11 +71,7 @@ class Tokenizer(ABC):
         return found
 
     def encode(self, text: str) -> list[int]:
-        """Token ids of a text; special tokens are found wherever they are spelled.
-
-        Raises:
-            ValueError: A token is not in the vocabulary and there is no `unknown`.
-        """
+        """Token ids of a text; special tokens are found wherever they are spelled."""
         unknown = None if self.unknown is None else self.ids[self.unknown]
         ids = []
         for token in self.split(text):
@@ -88,12 +86,7 @@ class Tokenizer(ABC):
         return ids
 
     def decode(self, ids: Iterable[int], *, skip_specials: bool = False) -> str:
-        """The text of token ids.
-
-        Args:
-            ids: Whole numbers; an array of one axis will do.
-            skip_specials: Leave special tokens out of the text.
-        """
+        """The text of token ids, with special tokens or without."""
         tokens = []
         for i in ids:
             if not 0 <= i < self.vocab_size:

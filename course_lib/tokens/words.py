@@ -12,6 +12,8 @@ from course_lib.tokens.tokenizer import (
     special_tokens,
 )
 
+__all__ = ["Characters", "Words"]
+
 WORDS = re.compile(r"\w+|[^\w\s]")
 
 

@@ -14,6 +14,8 @@ import numpy as np
 
 from course_lib.checks import check_size, check_whole
 
+__all__ = ["Batches", "Windows", "in_turn"]
+
 Batch = tuple[np.ndarray, ...]
 
 
@@ -119,14 +121,9 @@ class Windows:
 
 
 def in_turn(*arrays: np.ndarray, batch_size: int) -> list[Batch]:
-    """Mini-batches in the order of the rows, for evaluation.
+    """Mini-batches in the order of the rows, every row once, for evaluation.
 
-    Args:
-        *arrays: The data, one example a row.
-        batch_size: Examples in a batch.
-
-    Returns:
-        Every row once; the last batch may be shorter.
+    The last batch may be shorter.
     """
     check_size("batch_size", batch_size)
     arrays = check_rows(arrays)
@@ -181,13 +178,7 @@ def fingerprint(*arrays: np.ndarray) -> str:
 
 
 def check_parts(batch: Batch, n_parts: int, n_processes: int = 1) -> None:
-    """Refuse a batch that cannot be shared out equally.
-
-    Args:
-        batch: Arrays with one example a row.
-        n_parts: Parts that the batch is gone through in.
-        n_processes: Processes or devices that each take an equal share of a part.
-    """
+    """Refuse a batch that does not fall into equal parts, each shared out equally."""
     n_rows = len(check_rows(batch)[0])
     if n_rows % (n_parts * n_processes):
         raise ValueError(

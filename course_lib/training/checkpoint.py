@@ -26,7 +26,9 @@ from course_lib.training.batches import fingerprint
 from course_lib.training.history import History
 
 _RUN, _WEIGHTS = "course_lib run 1", "course_lib weights 1"
+_PARTS = ("weights", "exp_avg", "exp_avg_sq", "best", "private")
 _HISTORY = ("losses", "learning_rates", "grad_norms")
+_EVALUATIONS = ("eval_steps", "evals", "stopped")
 # What may change when a run is taken up again, because no step's numbers depend on it.
 _MAY_CHANGE = {"chunk", "checkpoint_every"}
 
@@ -35,28 +37,19 @@ Arrays = dict[str, np.ndarray]
 
 @dataclass(kw_only=True)
 class Checkpoint:
-    """A run between two steps: everything that its next step depends on.
+    """A run between two steps: everything that its next step depends on."""
 
-    Attributes:
-        weights: Parameters by path, in PyTorch's layout.
-        exp_avg: AdamW's running mean of each parameter's gradient, by the same paths.
-        exp_avg_sq: The same for the gradient's square.
-        best: Weights of the best evaluation if there is early stopping; else empty.
-        private: What only `wing` understands, by names of its own.
-        wing: "torch" or "nnx", which wrote it.
-        config: How the run is made.
-        history: The run so far; its length is the step the run stands at.
-        order: What decides the order of the data; empty where that is not known.
-    """
-
-    weights: Arrays
+    weights: Arrays  #: Parameters by path, in PyTorch's layout
+    #: AdamW's running mean of each parameter's gradient, by the same paths.
     exp_avg: Arrays
-    exp_avg_sq: Arrays
+    exp_avg_sq: Arrays  #: The same for the gradient's square
+    #: Weights of the best evaluation if there is early stopping; else empty.
     best: Arrays
-    private: Arrays
-    wing: str
-    config: TrainConfig
-    history: History
+    private: Arrays  #: What only `wing` understands, by names of its own
+    wing: str  #: "torch" or "nnx", which wrote it
+    config: TrainConfig  #: How the run is made
+    history: History  #: The run so far; its length is the step the run stands at
+    #: What decides the order of the data; empty where that is not known.
     order: dict[str, Any] = field(default_factory=dict)
 
 
@@ -65,7 +58,7 @@ def save_run(path: str | Path, checkpoint: Checkpoint) -> None:
     history = checkpoint.history
     tensors = {
         f"{part}.{name}": array
-        for part in ("weights", "exp_avg", "exp_avg_sq", "best", "private")
+        for part in _PARTS
         for name, array in getattr(checkpoint, part).items()
     }
     for name in _HISTORY:
@@ -74,9 +67,7 @@ def save_run(path: str | Path, checkpoint: Checkpoint) -> None:
         "wing": checkpoint.wing,
         "config": asdict(checkpoint.config),
         "order": checkpoint.order,
-        "eval_steps": history.eval_steps,
-        "evals": history.evals,
-        "stopped": history.stopped,
+        **{name: getattr(history, name) for name in _EVALUATIONS},
     }
     _write(path, tensors, {"format": _RUN, "run": json.dumps(about)})
 
@@ -91,10 +82,7 @@ def load_run(path: str | Path) -> Checkpoint:
             "Weights alone are read with load_weights."
         )
     about = json.loads(metadata["run"])
-    parts: dict[str, Arrays] = {
-        name: {}
-        for name in ("weights", "exp_avg", "exp_avg_sq", "best", "private", "history")
-    }
+    parts: dict[str, Arrays] = {name: {} for name in (*_PARTS, "history")}
     for name, array in tensors.items():
         part, _, rest = name.partition(".")
         parts.setdefault(part, {})[rest] = array
@@ -111,17 +99,10 @@ def load_run(path: str | Path) -> Checkpoint:
     config = TrainConfig(**about["config"], betas=betas)
     history = History(
         **{name: lists[name].tolist() for name in _HISTORY},
-        eval_steps=about["eval_steps"],
-        evals=about["evals"],
-        stopped=about["stopped"],
+        **{name: about[name] for name in _EVALUATIONS},
     )
-    return Checkpoint(
-        **parts,
-        wing=about["wing"],
-        config=config,
-        history=history,
-        order=about["order"],
-    )
+    saved = {"config": config, "history": history, "order": about["order"]}
+    return Checkpoint(**parts, **saved, wing=about["wing"])
 
 
 def check_same_run(
@@ -129,12 +110,8 @@ def check_same_run(
 ) -> None:
     """Refuse to resume a run with another configuration or other data.
 
-    Args:
-        path: The file, for the error.
-        saved: What was read from it.
-        config: What the run is to go on with. `chunk` and `checkpoint_every` may
-            differ, and `steps` too where the schedule does not depend on it.
-        order: What decides the order of the data now; empty where that is not known.
+    `chunk` and `checkpoint_every` may differ, and `steps` too where the schedule does
+    not depend on it. An empty `order` is one that is not known.
     """
     may_change = _MAY_CHANGE | ({"steps"} if config.schedule != "cosine" else set())
     differ = [

@@ -9,6 +9,8 @@ from typing import Any
 from course_lib.config import TrainConfig
 from course_lib.training.schedules import learning_rate
 
+__all__ = ["History", "TrainingStopped"]
+
 
 class TrainingStopped(UserWarning):
     """A run ended before its last step because it diverged: NaN or infinity."""
@@ -16,25 +18,21 @@ class TrainingStopped(UserWarning):
 
 @dataclass
 class History:
-    """The record of a training run, as lists of plain numbers.
+    """The record of a training run, as lists of plain numbers."""
 
-    Attributes:
-        losses: The loss of each step's batch, before that step's update.
-        learning_rates: The rate of each step.
-        grad_norms: Length of each step's gradient, all parameters taken as one vector,
-            before gradient clipping.
-        eval_steps: Steps done when each evaluation was made.
-        evals: What the evaluations returned, one list for each name; a plain number is
-            called "loss".
-        stopped: Why training ended before its last step, by early stopping or because
-            it diverged; empty if it did not.
-    """
-
+    #: The loss of each step's batch, before that step's update.
     losses: list[float] = field(default_factory=list)
-    learning_rates: list[float] = field(default_factory=list)
+    learning_rates: list[float] = field(default_factory=list)  #: The rate of each step
+    #: Length of each step's gradient, all parameters taken as one vector, before
+    #: gradient clipping.
     grad_norms: list[float] = field(default_factory=list)
+    #: Steps done when each evaluation was made.
     eval_steps: list[int] = field(default_factory=list)
+    #: What the evaluations returned, one list for each name; a plain number is called
+    #: "loss".
     evals: dict[str, list[float]] = field(default_factory=dict)
+    #: Why training ended before its last step, by early stopping or because it
+    #: diverged; empty if it did not.
     stopped: str = ""
 
     @property
@@ -80,10 +78,6 @@ class History:
 
         Returns:
             Whether this evaluation is the best so far.
-
-        Raises:
-            ValueError: The names are not those of earlier evaluations, or patience is
-                set and there is no "loss" to judge by.
         """
         numbers = result if isinstance(result, dict) else {"loss": result}
         numbers = {name: float(number) for name, number in numbers.items()}

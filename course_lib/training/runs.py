@@ -9,6 +9,8 @@ import numpy as np
 
 from course_lib.training.history import History
 
+__all__ = ["Runs", "Spread", "spread"]
+
 
 class Spread(NamedTuple):
     """What several runs have in common: the median, the smallest, the largest."""
@@ -20,17 +22,11 @@ class Spread(NamedTuple):
 
 @dataclass
 class Runs:
-    """What `fit_many` returns: for each seed a model and the record of its training.
+    """What `fit_many` returns: for each seed a model and the record of its training."""
 
-    Attributes:
-        seeds: The seeds, in the order of the runs.
-        models: The trained models.
-        histories: Their records.
-    """
-
-    seeds: list[int]
-    models: list[Any]
-    histories: list[History]
+    seeds: list[int]  #: The seeds, in the order of the runs
+    models: list[Any]  #: The trained models
+    histories: list[History]  #: Their records
 
     @property
     def losses(self) -> np.ndarray:
@@ -53,14 +49,10 @@ class Runs:
 
 
 def spread(rows: np.ndarray) -> Spread:
-    """Median and range over runs.
+    """Median and range over runs, for `ax.plot` and `ax.fill_between`.
 
-    Args:
-        rows: Anything with one row a run, such as `Runs.losses`.
-
-    Returns:
-        Arrays without the axis of the runs, for `ax.plot` and `ax.fill_between`. NaN,
-        where a run had ended, is left out.
+    `rows` has one row a run, such as `Runs.losses`; NaN, where a run had ended, is left
+    out.
     """
     with warnings.catch_warnings():  # where every run had ended, NaN is right
         warnings.simplefilter("ignore", RuntimeWarning)

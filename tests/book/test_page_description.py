@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from page_description import shorten
+from publishing import shorten
 
 
 def described(page):
@@ -30,11 +30,11 @@ def write_only(book, words):
 )
 def test_the_first_plain_sentences_are_taken(book, words, expected):
     write_only(book, words)
-    extensions = ["sphinxext.opengraph", "page_description"]
+    extensions = ["sphinxext.opengraph", "publishing"]
     status, page, said = book.build(
         *extensions,
         myst_enable_extensions=["dollarmath"],
-        ogp_site_url="https://example.org/",
+        html_baseurl="https://example.org/",
     )
     assert status == 0, said
     assert described(page) == expected

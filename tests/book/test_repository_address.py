@@ -7,7 +7,7 @@ def test_pages_name_the_repository_as_the_settings_do(book):
     )
     options = {"repository_url": "https://example.org/fork/course/"}
     status, page, said = book.build(
-        "repository_address", builder="text", html_theme_options=options
+        "publishing", builder="text", html_theme_options=options
     )
     assert status == 0, said
     assert "It is at https://example.org/fork/course." in page

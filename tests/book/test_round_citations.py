@@ -20,7 +20,7 @@ def test_authors_and_year_stand_as_in_a_journal(book):
     )
     status, page, said = book.build(
         "sphinxcontrib.bibtex",
-        "round_citations",
+        "publishing",
         bibtex_bibfiles=["book/references.bib"],
         bibtex_reference_style="author_year_round",
     )

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
-from self_contained import fill_in_addresses, pages_address
+from publishing import fill_in_addresses, pages_address
 from small_books import ROOT, cell
 
 
@@ -90,7 +90,7 @@ def test_mathjax_is_taken_from_the_site_and_live_code_is_left_out(book):
     status, page, said = book.build(
         "sphinx.ext.mathjax",
         "sphinx_thebe",
-        "self_contained",
+        "publishing",
         thebe_config={},
         myst_enable_extensions=["dollarmath"],
     )

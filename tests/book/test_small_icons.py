@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import matplotlib as mpl
 from fontTools import ttLib
-from small_icons import (
+from publishing import (
     FONTS,
     SCRIPT,
     STYLE,
