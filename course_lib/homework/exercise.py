@@ -74,7 +74,8 @@ class Exercise:
             whole or floating as this is. A tuple where several tensors are due.
         slips: By the sentence that names it, the one mistake: edits of the equation,
             "old -> new" or "old -> new; old -> new", where each old text stands there
-            once; or a function of the case.
+            once; nothing, "", where its text is right only up to overflow or 0/0; or a
+            function of the case.
         equation: The right answer as the page prints it, which slips edit: the
             functions that it is made of, the one to call last. By default the oracle.
         forbidden: What an answer may not call: names of functions or classes of the
@@ -102,25 +103,38 @@ class Exercise:
         weights = self.weights and self.weights(np.random.default_rng([seed, 1]))
         return cases, weights or None
 
+    def __post_init__(self):
+        """Read the equation now, since its file may change, and refuse a bad edit."""
+        for slip in self.slips.values():
+            if isinstance(slip, str):
+                _places(self.equation or (self.oracle,), slip)
+
     def slip(self, *sentences: str) -> Equation | None:
         """The slips of these sentences at once; None if they can't be combined."""
-        edits = []
-        for slip in (self.slips[sentence] for sentence in sentences):
-            if not isinstance(slip, str):
-                return slip if len(sentences) == 1 else None
-            edits += filter(None, slip.split("; "))
-        return _edited(self.equation or (self.oracle,), tuple(edits))
+        slips = [self.slips[sentence] for sentence in sentences]
+        edits = [slip for slip in slips if isinstance(slip, str)]
+        if edits == slips:
+            return _edited(self.equation or (self.oracle,), "; ".join(edits))
+        return slips[0] if len(slips) == 1 and callable(slips[0]) else None
 
 
 EXERCISES: dict[str, Exercise] = {}  # every file in `topics` adds its own
 
 
 @functools.cache
-def _edited(functions: tuple[Any, ...], edits: tuple[str, ...]) -> Equation | None:
-    """The last of the functions after edits of their text; None if two overlap."""
-    text = "\n".join(dedent(inspect.getsource(f)) for f in functions)
-    places = []
-    for edit in edits:
+def _text(functions: tuple[Any, ...]) -> str:
+    if not functions[-1].__name__.isidentifier():
+        raise ValueError(
+            "what slips edit must be a function with a name: got a lambda. "
+            "Write it with def, or its slips as functions, too."
+        )
+    return "\n".join(dedent(inspect.getsource(f)) for f in functions)
+
+
+def _places(functions: tuple[Any, ...], slip: str) -> list[tuple[int, int, str]]:
+    """Start and end of what is edited, and what takes its place."""
+    text, places = _text(functions), []
+    for edit in filter(None, slip.split("; ")):
         old, arrow, new = edit.partition(" ->")
         if not arrow or text.count(old) != 1:
             raise ValueError(
@@ -129,7 +143,13 @@ def _edited(functions: tuple[Any, ...], edits: tuple[str, ...]) -> Equation | No
                 "Write the slip anew, with as much around it as makes it the only one."
             )
         places.append((text.index(old), text.index(old) + len(old), new[1:]))
-    places.sort()
+    return sorted(places)
+
+
+@functools.cache
+def _edited(functions: tuple[Any, ...], slip: str) -> Equation | None:
+    """The last of the functions after edits of their text; None if two overlap."""
+    text, places = _text(functions), _places(functions, slip)
     if any(end > start for (_, end, _), (start, _, _) in pairwise(places)):
         return None
     for start, end, new in reversed(places):

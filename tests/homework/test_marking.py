@@ -457,9 +457,14 @@ def ratio(x):
     "edit", ["x / n -> x", "x -> y", "total", "return x -> x; no such text ->"]
 )
 def test_an_edit_whose_old_text_does_not_stand_there_once_is_refused(edit):
-    exercise = Exercise(call="", cases=dict, oracle=ratio, slips={"one": edit})
     with pytest.raises(ValueError, match="stands in the equation once"):
-        exercise.slip("one")
+        Exercise(call="", cases=dict, oracle=ratio, slips={"one": edit})
+
+
+def test_a_lambda_cannot_be_edited():
+    slips = {"one": "len(x) -> 1"}
+    with pytest.raises(ValueError, match="with a name: got a lambda"):
+        Exercise(call="", cases=dict, oracle=lambda x: len(x), slips=slips)
 
 
 def test_two_slips_are_both_edits_unless_they_edit_the_same_text():

@@ -101,6 +101,7 @@ def _masked_cases(rng):
 
 def _masked(scores, mask):  # right up to NaN, in a row without keys
     masked = np.where(mask, scores, -np.inf)
+    # In float32, as for the student, large numbers swallow small ones.
     return softmax(masked.astype(np.float32), axis=-1)
 
 

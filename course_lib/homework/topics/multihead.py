@@ -4,6 +4,7 @@ The challenge is a look-up in which two relations have to be found.
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -127,15 +128,10 @@ def _cross_cases(rng):
     }
 
 
-EXERCISES["cross_attention"] = Exercise(
+EXERCISES["cross_attention"] = replace(
+    EXERCISES["multihead"],
     call=f"layer(x, memory, mask=mask), built with ({D}, {H})",
-    keywords=("mask",),
-    build=(D, H),
-    weights=_weights,
     cases=_cross_cases,
-    oracle=_oracle,
-    equation=(_split, _join, _multihead),
-    forbidden=(piece.PACKAGE, *piece.ATTENTION),
     slips=_SLIPS
     | {
         "keys and values come from x; they must come from the memory": (

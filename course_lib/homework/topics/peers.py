@@ -138,7 +138,7 @@ EXERCISES["graph_attention"] = Exercise(
         "softmax runs over the nodes that attend; it must run over the neighbors": (
             "axis=-1 -> axis=0"
         ),
-        "all neighbors count the same: this is their mean": ", scores -> , 0",
+        "all neighbors count the same: this is their mean": ", scores -> , 0.0",
         "a missing edge has score 0, which still gets weight; set it to -inf": (
             "-np.inf -> 0"
         ),
