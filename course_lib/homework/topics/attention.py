@@ -38,7 +38,9 @@ EXERCISES["softmax"] = Exercise(
             "axis=-1 -> axis=max(-2, -s.ndim)"
         ),
         "exp overflows; subtract each row's largest score first": "",
-        "the scores are divided by their sum, without exp": "= np.exp -> = np.asarray",
+        "the scores are divided by their sum, without exp": (
+            "exps / exps.sum(axis -> s / s.sum(axis"
+        ),
         "the largest score of the whole array is subtracted, so that small rows "
         "vanish; subtract each row's own": "s.astype -> (s - s.max()).astype",
     },
