@@ -12,52 +12,19 @@ submissions in processes of their own, on cases drawn afresh, with limits:
 `python -m course_lib.homework --help`. A challenge is an open-ended task, whose answer
 has a score between a baseline and a known bound instead of right or wrong.
 
-Exercises stand in this package, one file a topic. `course_lib.homework.exercise` shows
-how to add one of your own in ten lines.
+Exercises stand in `course_lib.homework.topics`, one file a topic.
+`course_lib.homework.exercise` shows how to add one of your own in ten lines.
 """
 
 from course_lib.checks import check_choice
-from course_lib.homework import (
-    attention,
-    bert,
-    block,
-    efficient_attention,
-    forecasting,
-    generation,
-    gpt,
-    kernel_regression,
-    lora,
-    masks,
-    multihead,
-    peers,
-    position,
-    recurrent,
-    scale,
-    self_attention,
-    seq2seq,
-    tokens,
-    vit,
-)
-from course_lib.homework.challenge import Challenge, Trial
-from course_lib.homework.exercise import Exercise
+from course_lib.homework import topics  # noqa: F401 (they add what they hold)
+from course_lib.homework.challenge import CHALLENGES, Challenge, Trial
+from course_lib.homework.exercise import EXERCISES, Exercise
 from course_lib.homework.marking import Marking, check_wing
 from course_lib.homework.report import CaseMark, Report
 from course_lib.homework.running import run
 from course_lib.homework.seal import Seal
 
-_TOPICS = (
-    *(kernel_regression, attention, self_attention, masks, position, multihead),
-    *(block, recurrent, tokens, gpt, bert, seq2seq, generation, vit, forecasting),
-    *(peers, efficient_attention, lora, scale),
-)
-EXERCISES: dict[str, Exercise] = {
-    name: exercise for topic in _TOPICS for name, exercise in topic.EXERCISES.items()
-}
-CHALLENGES: dict[str, Challenge] = {
-    name: challenge
-    for topic in _TOPICS
-    for name, challenge in getattr(topic, "CHALLENGES", {}).items()
-}
 PAGE_SEED = 1964  # Nadaraya, Watson
 _SEAL = Seal(EXERCISES, CHALLENGES)
 

@@ -86,6 +86,9 @@ class Challenge:
     forbidden: tuple[str, ...] = ()
 
 
+CHALLENGES: dict[str, Challenge] = {}  # files in `topics` add theirs
+
+
 class Trial:
     """The data of one challenge and one seed, and the score of an answer to them.
 
@@ -100,9 +103,8 @@ class Trial:
         self.name, self.challenge, self.wing, self.seed = name, challenge, wing, seed
         self.draws = dict(challenge.draw(np.random.default_rng(seed)))
 
-    def task(self, *, seconds: float = 0.0) -> Task:
-        """What the student's side needs; a challenge has its own limit on time."""
-        del seconds
+    def task(self, **_limits: float) -> Task:
+        """What the student's side needs; the limit on time is the challenge's own."""
         return Task(
             wing=self.wing,
             cases=tuple(draw.arguments for draw in self.draws.values()),

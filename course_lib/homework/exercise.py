@@ -4,30 +4,39 @@ An exercise of your own takes ten lines:
 
     from course_lib.homework import EXERCISES, Exercise, check
 
+    def center(x):
+        return x - x.mean(axis=-1, keepdims=True)
+
     EXERCISES["center"] = Exercise(
         call="f(x)",
         cases=lambda rng: {"a matrix": (rng.standard_normal((3, 5)),)},
-        oracle=lambda x: x - x.mean(axis=-1, keepdims=True),
+        oracle=center,
         slips={
-            "the mean runs down the columns": lambda x: x - x.mean(axis=0),
-            "the mean is added, not subtracted": lambda x: x + x.mean(-1)[:, None],
+            "the mean runs down the columns": "axis=-1 -> axis=0",
+            "the mean is added, not subtracted": "x - x.mean -> x + x.mean",
         },
     )
     check(my_center, "center", wing="torch")
 
 Cases are drawn with sizes that differ (3 and 5, not 4 and 4), so that a swapped axis
-shows. A slip is the whole equation with one mistake in it, in NumPy.
+shows. A slip is an edit of the right answer's own text: what stands there, an arrow,
+and what the student wrote instead. Two slips at once are both edits.
 """
 
+import functools
+import inspect
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
+from textwrap import dedent
 from typing import Any
 
 import numpy as np
 
 Case = tuple[Any, ...]
 Arrays = np.ndarray | tuple[np.ndarray, ...]
-Slip = Callable[..., Arrays] | Mapping[str, Any]
+Equation = Callable[..., Arrays]
 
 # Pieces of the frameworks that would be the whole answer to an exercise.
 SOFTMAX = ("softmax", "log_softmax", "logsumexp")
@@ -41,6 +50,14 @@ ATTENTION = (
     "MultiHeadDotProductAttention",
 )
 LAYER_NORM = ("LayerNorm", "layer_norm", "native_layer_norm", "GroupNorm", "group_norm")
+CROSS_ENTROPY = (
+    "cross_entropy",
+    "cross_entropy_loss",
+    "nll_loss",
+    "CrossEntropyLoss",
+    "softmax_cross_entropy",
+    "softmax_cross_entropy_with_integer_labels",
+)
 PACKAGE = "course_lib"
 
 
@@ -55,10 +72,12 @@ class Exercise:
             floats in float32; all else as it is.
         oracle: The right answer to a case. Its dtype counts: an answer must be boolean,
             whole or floating as this is. A tuple where several tensors are due.
-        slips: By the sentence that names it, the equation with that one mistake: a
-            function of the case, or switches for `mistaken`.
-        mistaken: The equation with a switch for each mistake, right if none is set.
-            With it two slips at once are recognized, too.
+        slips: By the sentence that names it, the one mistake: edits of the equation,
+            "old -> new" or "old -> new; old -> new", where each old text stands there
+            once; nothing, "", where its text is right only up to overflow or 0/0; or a
+            function of the case.
+        equation: The right answer as the page prints it, which slips edit: the
+            functions that it is made of, the one to call last. By default the oracle.
         forbidden: What an answer may not call: names of functions or classes of the
             frameworks and of this package; "course_lib" is all of the package.
         keywords: Names of the last arguments, if they are passed by name.
@@ -69,9 +88,9 @@ class Exercise:
 
     call: str
     cases: Callable[[np.random.Generator], Mapping[str, Case]]
-    oracle: Callable[..., Arrays]
-    slips: Mapping[str, Slip] = field(default_factory=dict)
-    mistaken: Callable[..., Arrays] | None = None
+    oracle: Equation
+    slips: Mapping[str, str | Equation] = field(default_factory=dict)
+    equation: tuple[Callable[..., Any], ...] = ()
     forbidden: tuple[str, ...] = (PACKAGE,)
     keywords: tuple[str, ...] = ()
     weights: Callable[[np.random.Generator], dict[str, np.ndarray]] | None = None
@@ -81,23 +100,81 @@ class Exercise:
         """Cases of a seed, and weights if the exercise asks for a class."""
         cases = dict(self.cases(np.random.default_rng(seed)))
         # A stream of their own: a new case leaves the weights as they were.
-        weights = self.weights and self.weights(np.random.default_rng(seed + 56))
+        weights = self.weights and self.weights(np.random.default_rng([seed, 1]))
         return cases, weights or None
 
-    def slip(self, sentence: str, *more: str) -> Callable[..., Arrays] | None:
+    def __post_init__(self):
+        """Read the equation now, since its file may change, and refuse a bad edit."""
+        for slip in self.slips.values():
+            if isinstance(slip, str):
+                _places(self.equation or (self.oracle,), slip)
+
+    def slip(self, *sentences: str) -> Equation | None:
         """The slips of these sentences at once; None if they can't be combined."""
-        slips = [self.slips[s] for s in (sentence, *more)]
-        if len(slips) == 1 and callable(slips[0]):
-            return slips[0]
-        switches: dict[str, Any] = {}
-        for slip in slips:
-            if callable(slip) or switches.keys() & slip.keys():
-                return None
-            switches |= slip
-        equation = self.mistaken
-        if equation is None:
+        slips = [self.slips[sentence] for sentence in sentences]
+        edits = [slip for slip in slips if isinstance(slip, str)]
+        if edits == slips:
+            return _edited(self.equation or (self.oracle,), "; ".join(edits))
+        return slips[0] if len(slips) == 1 and callable(slips[0]) else None
+
+
+EXERCISES: dict[str, Exercise] = {}  # every file in `topics` adds its own
+
+
+@functools.cache
+def _text(functions: tuple[Any, ...]) -> str:
+    if not functions[-1].__name__.isidentifier():
+        raise ValueError(
+            "what slips edit must be a function with a name: got a lambda. "
+            "Write it with def, or its slips as functions, too."
+        )
+    return "\n".join(dedent(inspect.getsource(f)) for f in functions)
+
+
+def _places(functions: tuple[Any, ...], slip: str) -> list[tuple[int, int, str]]:
+    """Start and end of what is edited, and what takes its place."""
+    text, places = _text(functions), []
+    for edit in filter(None, slip.split("; ")):
+        old, arrow, new = edit.partition(" ->")
+        if not arrow or text.count(old) != 1:
             raise ValueError(
-                f"slips given as switches need `mistaken`: got {switches}. Give the "
-                "exercise an equation that takes them, or write the slip as a function."
+                'a slip must be "old -> new", with an old text that stands in the '
+                f"equation once: {edit!r} stands {text.count(old)} times in\n{text}\n"
+                "Write the slip anew, with as much around it as makes it the only one."
             )
-        return lambda *case: equation(*case, **switches)
+        places.append((text.index(old), text.index(old) + len(old), new[1:]))
+    return sorted(places)
+
+
+@functools.cache
+def _edited(functions: tuple[Any, ...], slip: str) -> Equation | None:
+    """The last of the functions after edits of their text; None if two overlap."""
+    text, places = _text(functions), _places(functions, slip)
+    if any(end > start for (_, end, _), (start, _, _) in pairwise(places)):
+        return None
+    for start, end, new in reversed(places):
+        text = text[:start] + new + text[end:]
+    names = _KNOWN | functions[-1].__globals__
+    exec(text, names)
+    return names[functions[-1].__name__]
+
+
+def softmax(scores: np.ndarray, axis: int = -1) -> np.ndarray:
+    """The softmax of equations; of nothing, too."""
+    shift = scores.max(axis=axis, keepdims=True, initial=-np.inf)
+    return unshifted_softmax(scores - shift, axis, np.float64)
+
+
+def unshifted_softmax(scores, axis=-1, dtype: Any = np.float32) -> np.ndarray:
+    """Softmax without the shift, which overflows as early as float32 does."""
+    exps = np.exp(scores.astype(dtype))
+    return exps / exps.sum(axis=axis, keepdims=True)
+
+
+# What an edit may use, whether or not the file around it does.
+_KNOWN = {
+    "np": np,
+    "math": math,
+    "softmax": softmax,
+    "unshifted_softmax": unshifted_softmax,
+}

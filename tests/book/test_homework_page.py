@@ -1,6 +1,7 @@
 """What the page on homework shows runs, and what it names is there."""
 
 import re
+import runpy
 import sys
 
 import jupytext
@@ -37,14 +38,14 @@ def test_it_names_every_assignment():
         assert f"\n# Assignment {number}: " in text
 
 
-def test_its_question_and_its_exercise_fit_together(monkeypatch):
+def test_its_question_and_its_exercise_fit_together(monkeypatch, tmp_path):
     pytest.importorskip("torch")
     import torch
     from master import Question, parse
 
-    names = {}
-    exec(block("python"), names)
-    monkeypatch.setitem(homework.EXERCISES, "center", names["EXERCISES"]["center"])
+    monkeypatch.setitem(homework.EXERCISES, "center", None)  # and gone afterwards
+    (tmp_path / "rows.py").write_text(block("python"), encoding="utf-8")
+    runpy.run_path(str(tmp_path / "rows.py"))
     notebook = jupytext.reads(block("md", "````"), fmt="md:myst")
     (question,) = parse(notebook.cells, "torch")
     assert isinstance(question, Question)

@@ -395,7 +395,6 @@ def sigmoid(xp, z):
     return 1 / (1 + xp.exp(-z))
 
 
-@right("lstm_step")
 def step(xp, x, h, c, w, u, b):
     z = w @ x + u @ h + b
     d = len(h)
@@ -404,7 +403,6 @@ def step(xp, x, h, c, w, u, b):
     return sigmoid(xp, o) * xp.tanh(c), c
 
 
-@right("lstm_step")
 def step_joined(xp, x, h, c, w, u, b):
     both = xp.concatenate([w, u], axis=1) @ xp.concatenate([x, h])
     i, f, g, o = (both + b).reshape(4, -1)
@@ -452,13 +450,8 @@ for words, one in {
     "1 - i": step_but(new=lambda xp, i, f, g, c, z: (1 - i) * c + i * g),
     "old cell is read": step_but(out=lambda xp, o, c, old: o * xp.tanh(old)),
 }.items():
-    wrong("lstm_step", words, one)
     wrong("lstm", words, unrolled(one))
 
-LS = "lstm_step"
-wrong(LS, "c comes before h", lambda xp, *a: step(xp, *a)[::-1])
-wrong(LS, "state c that came in", lambda xp, x, h, c, *a: (step(xp, x, h, c, *a)[0], c))
-wrong(LS, "does not enter", lambda xp, x, h, *a: step(xp, x, h - h, *a))
 wrong(
     "lstm",
     "hidden state is not handed",

@@ -448,16 +448,51 @@ def test_of_two_slips_the_one_that_explains_more_cases_is_named(mark, monkeypatc
     assert [case.slip for case in report.cases] == ["1 is added", "1 is added", ""]
 
 
-def test_slips_as_switches_need_an_equation():
-    exercise = Exercise(call="", cases=dict, oracle=len, slips={"one": {"a": 1}})
-    with pytest.raises(ValueError, match="need `mistaken`"):
-        exercise.slip("one")
+def ratio(x):
+    total = x.sum()
+    return x / total
+
+
+@pytest.mark.parametrize(
+    "edit", ["x / n -> x", "x -> y", "total", "return x -> x; no such text ->"]
+)
+def test_an_edit_whose_old_text_does_not_stand_there_once_is_refused(edit):
+    with pytest.raises(ValueError, match="stands in the equation once"):
+        Exercise(call="", cases=dict, oracle=ratio, slips={"one": edit})
+
+
+def test_a_lambda_cannot_be_edited():
+    slips = {"one": "len(x) -> 1"}
+    with pytest.raises(ValueError, match="with a name: got a lambda"):
+        Exercise(call="", cases=dict, oracle=lambda x: len(x), slips=slips)
+
+
+def test_two_slips_are_both_edits_unless_they_edit_the_same_text():
+    slips = {
+        "not divided": " / total ->",
+        "the mean": "sum -> mean",
+        "multiplied": "/ -> *",
+        "a function": lambda x: x,
+    }
+    exercise = Exercise(call="", cases=dict, oracle=ratio, slips=slips)
+    x = np.array([1.0, 2.0, 5.0])
+
+    def made(*sentences):
+        slip = exercise.slip(*sentences)
+        return slip and slip(x).tolist()
+
+    assert made("not divided") == made("the mean", "not divided") == [1, 2, 5]
+    assert made("the mean", "multiplied") == made("multiplied", "the mean")
+    assert made("the mean", "multiplied") == (x * x.mean()).tolist()
+    assert made("not divided", "multiplied") is None
+    assert made("a function") == [1, 2, 5]
+    assert made("a function", "the mean") is None
 
 
 @pytest.mark.parametrize(
     ("exercise", "wing", "message"),
     [
-        ("no such exercise", "torch", "must be one of nadaraya_watson"),
+        ("no such exercise", "torch", "exercise must be one of softmax"),
         ("softmax", "tensorflow", "torch, nnx"),
     ],
 )

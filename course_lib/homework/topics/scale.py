@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from course_lib.homework.exercise import Exercise
+from course_lib.homework.exercise import EXERCISES, Exercise
 
 
 def _cases(rng):
@@ -16,24 +16,24 @@ def _cases(rng):
     }
 
 
-MEAN_OVER_PROCESSES = Exercise(
+def _mean_loss(losses, counts):
+    return losses @ counts / counts.sum()
+
+
+EXERCISES["mean_over_processes"] = Exercise(
     call="f(losses, counts)",
     cases=_cases,
-    oracle=lambda losses, counts: losses @ counts / counts.sum(),
+    oracle=_mean_loss,
     slips={
         "this is the mean of the means: tokens in a small part count for more": (
-            lambda losses, counts: losses.mean()
+            "losses @ counts / counts.sum() -> losses.mean()"
         ),
-        "the sum is not divided by the number of all tokens": (
-            lambda losses, counts: losses @ counts
-        ),
+        "the sum is not divided by the number of all tokens": " / counts.sum() ->",
         "the sum is divided by the number of processes; divide by that of tokens": (
-            lambda losses, counts: losses @ counts / len(losses)
+            "counts.sum() -> len(losses)"
         ),
         "losses are means already: multiply each by its count before adding": (
-            lambda losses, counts: losses.sum() / counts.sum()
+            "losses @ counts -> losses.sum()"
         ),
     },
 )
-
-EXERCISES = {"mean_over_processes": MEAN_OVER_PROCESSES}

@@ -4,13 +4,19 @@ The challenge is a look-up in which two relations have to be found.
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
 from course_lib import oracle
 from course_lib.homework import exercise as piece
-from course_lib.homework.challenge import Challenge, draw_explained, explained
-from course_lib.homework.exercise import Exercise
+from course_lib.homework.challenge import (
+    CHALLENGES,
+    Challenge,
+    draw_explained,
+    explained,
+)
+from course_lib.homework.exercise import EXERCISES, Exercise
 
 D, H = 12, 3
 _PARTS = ("q_proj", "k_proj", "v_proj", "o_proj")
@@ -21,6 +27,10 @@ def _weights(rng) -> dict[str, np.ndarray]:
         f"{p}.weight": rng.standard_normal((D, D)) / math.sqrt(D) for p in _PARTS
     }
     return weights | {f"{p}.bias": rng.standard_normal(D) / 10 for p in _PARTS}
+
+
+def _oracle(w, x, context, mask):
+    return oracle.multihead(x, context, w, H, None, mask)[0]
 
 
 def _cases(rng):
@@ -37,95 +47,71 @@ def _cases(rng):
     }
 
 
-_SCALES = {"d_head": 1.0, "none": math.sqrt(D // H), "d_model": 1 / math.sqrt(H)}
+def _split(x, heads):  # B T D to B H T Dh
+    return x.reshape(len(x), x.shape[1], heads, -1).swapaxes(1, 2)
 
 
-def _multihead(
-    w,
-    x,
-    context,
-    mask,
-    *,
-    split="heads",
-    join="heads",
-    scale="d_head",
-    output=True,
-    heads=H,
-    of_keys="context",
-    of_values="context",
-    of_queries="x",
-    masking="used",
-    late=False,
-):
-    sources = {"x": x, "context": x if context is None else context}
-    q, k, v = (
-        sources[source] @ w[f"{p}.weight"].T + w[f"{p}.bias"]
-        for p, source in zip(_PARTS, (of_queries, of_keys, of_values), strict=False)
-    )
-    width = D // heads
+def _join(z):  # and back
+    return z.swapaxes(1, 2).reshape(len(z), -1, D)
 
-    def apart(t):
-        if split == "reshape":  # positions and features run together
-            return t.reshape(len(t), heads, t.shape[1], width)
-        if split == "strided":  # head h takes features h, h + H, ...
-            return t.reshape(*t.shape[:2], width, heads).transpose(0, 3, 1, 2)
-        return t.reshape(*t.shape[:2], heads, width).transpose(0, 2, 1, 3)
 
-    if mask is not None:
-        mask = {"used": mask, "not": None, "flipped": ~mask}[masking]
-    z, _ = oracle.attention(apart(q) * _SCALES[scale], apart(k), apart(v), mask)
-    z = z / math.sqrt(width) if late else z  # B H T Dh
-    if join == "strided":
-        z = z.transpose(0, 2, 3, 1)
-    elif join == "heads":
-        z = z.transpose(0, 2, 1, 3)
-    z = z.reshape(len(z), -1, D)
-    return z @ w["o_proj.weight"].T + w["o_proj.bias"] if output else z
+def _multihead(w, x, context, mask, heads=H):
+    context = x if context is None else context
+    q = _split(x @ w["q_proj.weight"].T + w["q_proj.bias"], heads)
+    k = _split(context @ w["k_proj.weight"].T + w["k_proj.bias"], heads)
+    v = _split(context @ w["v_proj.weight"].T + w["v_proj.bias"], heads)
+    z, _ = oracle.attention(q, k, v, mask)
+    return _join(z) @ w["o_proj.weight"].T + w["o_proj.bias"]
 
 
 _SLIPS = {
-    "the output projection W_O is missing": {"output": False},
+    "the output projection W_O is missing": (
+        ' @ w["o_proj.weight"].T + w["o_proj.bias"] ->'
+    ),
     "the scores are divided by sqrt(d_model); each head is only d_model / n_heads "
-    "wide": {"scale": "d_model"},
-    "the scores are not divided by sqrt(d_head)": {"scale": "none"},
+    "wide": "attention(q -> attention(q / math.sqrt(H)",
+    "the scores are not divided by sqrt(d_head)": (
+        "attention(q -> attention(q * math.sqrt(D // H)"
+    ),
     "the heads are divided by sqrt(d_head) after the softmax; divide the scores before "
-    "it": {"scale": "none", "late": True},
-    "there is only one head: split the features before attending": {"heads": 1},
+    "it": "attention(q -> attention(q * math.sqrt(D // heads); "
+    "return _join(z) -> return _join(z / math.sqrt(D // heads))",
+    "there is only one head: split the features before attending": "heads=H -> heads=1",
     "a reshape to (B, H, T, Dh) mixes positions with features; reshape to "
-    "(B, T, H, Dh), then swap T and H": {"split": "reshape", "join": "reshape"},
+    "(B, T, H, Dh), then swap T and H": (
+        "x.shape[1], heads, -1).swapaxes(1, 2) -> heads, x.shape[1], -1); "
+        "z.swapaxes(1, 2) -> z"
+    ),
     "the heads are split by a reshape to (B, H, T, Dh), which mixes positions with "
     "features, though they are joined rightly; reshape to (B, T, H, Dh), then swap T "
-    "and H": {"split": "reshape"},
-    "the heads are not moved back behind the positions before they are joined": {
-        "join": "reshape"
-    },
-    "head h takes every H-th feature; it should take d_head features in a row": {
-        "split": "strided",
-        "join": "strided",
-    },
-    "the mask is not used": {"masking": "not"},
-    "the mask is read the wrong way round: True means may attend": {
-        "masking": "flipped"
-    },
+    "and H": "x.shape[1], heads, -1).swapaxes(1, 2) -> heads, x.shape[1], -1)",
+    "the heads are not moved back behind the positions before they are joined": (
+        "z.swapaxes(1, 2) -> z"
+    ),
+    "head h takes every H-th feature; it should take d_head features in a row": (
+        "heads, -1).swapaxes(1, 2) -> -1, heads).transpose(0, 3, 1, 2); "
+        "z.swapaxes(1, 2) -> z.transpose(0, 2, 3, 1)"
+    ),
+    "the mask is not used": "v, mask) -> v)",
+    "the mask is read the wrong way round: True means may attend": (
+        "v, mask) -> v, None if mask is None else ~mask)"
+    ),
 }
 
-MULTIHEAD = Exercise(
+EXERCISES["multihead"] = Exercise(
     call=f"layer(x, context, mask=mask), built with ({D}, {H})",
     keywords=("mask",),
     build=(D, H),
     weights=_weights,
     cases=_cases,
-    oracle=lambda w, x, context, mask: oracle.multihead(x, context, w, H, None, mask)[
-        0
-    ],
+    oracle=_oracle,
+    equation=(_split, _join, _multihead),
     forbidden=(piece.PACKAGE, *piece.ATTENTION),
-    mistaken=_multihead,
     slips=_SLIPS
     | {
-        "the context is not used: keys and values come from it": {
-            "of_keys": "x",
-            "of_values": "x",
-        },
+        "the context is not used: keys and values come from it": (
+            'context @ w["k -> x @ w["k; context @ w["v -> x @ w["v'
+        ),
     },
 )
 
@@ -142,35 +128,29 @@ def _cross_cases(rng):
     }
 
 
-CROSS_ATTENTION = Exercise(
+EXERCISES["cross_attention"] = replace(
+    EXERCISES["multihead"],
     call=f"layer(x, memory, mask=mask), built with ({D}, {H})",
-    keywords=("mask",),
-    build=(D, H),
-    weights=_weights,
     cases=_cross_cases,
-    oracle=MULTIHEAD.oracle,
-    forbidden=MULTIHEAD.forbidden,
-    mistaken=_multihead,
     slips=_SLIPS
     | {
-        "keys and values come from x; they must come from the memory": {
-            "of_keys": "x",
-            "of_values": "x",
-        },
-        "queries and memory have changed places: the queries come from x": {
-            "of_queries": "context",
-            "of_keys": "x",
-            "of_values": "x",
-        },
-        "the queries come from the memory; they must come from x": {
-            "of_queries": "context"
-        },
-        "the keys come from x; they must come from the memory": {"of_keys": "x"},
-        "the values come from x; they must come from the memory": {"of_values": "x"},
+        "keys and values come from x; they must come from the memory": (
+            'context @ w["k -> x @ w["k; context @ w["v -> x @ w["v'
+        ),
+        "queries and memory have changed places: the queries come from x": (
+            "context = x if context is None else context -> x, context = context, x"
+        ),
+        "the queries come from the memory; they must come from x": (
+            "_split(x @ -> _split(context @"
+        ),
+        "the keys come from x; they must come from the memory": (
+            'context @ w["k -> x @ w["k'
+        ),
+        "the values come from x; they must come from the memory": (
+            'context @ w["v -> x @ w["v'
+        ),
     },
 )
-
-EXERCISES = {"multihead": MULTIHEAD, "cross_attention": CROSS_ATTENTION}
 
 _FIRMS, _NAME = 10, 6  # in a table; numbers in a name
 _CUSTOMER, _SUPPLIER, _NOISE = 1.0, -0.8, 0.4
@@ -213,14 +193,12 @@ def _draw(rng):
 
 
 # One head explains 1 / (1 + 0.8² + 0.4²) = 0.56 at best, two heads 0.91.
-CHALLENGES = {
-    "supply_chain": Challenge(
-        call="f(x, y, x_new)",
-        draw=_draw,
-        score=explained,
-        measure="R²",
-        baseline="a regression on a firm's own row and the mean of the others",
-        bound="the true customers and suppliers",
-        full=0.95,
-    )
-}
+CHALLENGES["supply_chain"] = Challenge(
+    call="f(x, y, x_new)",
+    draw=_draw,
+    score=explained,
+    measure="R²",
+    baseline="a regression on a firm's own row and the mean of the others",
+    bound="the true customers and suppliers",
+    full=0.95,
+)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from course_lib.homework.exercise import Exercise
+from course_lib.homework.exercise import EXERCISES, Exercise
 
 
 def _cases(rng):
@@ -21,34 +21,26 @@ def _shift(ids, start):
     return np.concatenate([first, ids[:, :-1]], axis=1)
 
 
-def _stopped(ids, start):
-    moved = ids.copy()
-    moved[:, 0] = start
-    return moved
-
-
-SHIFT_RIGHT = Exercise(
+EXERCISES["shift_right"] = Exercise(
     call="f(ids, start_id)",
     cases=_cases,
     oracle=_shift,
     slips={
         "nothing has moved: each place would read the token it is asked for": (
-            lambda i, s: i
+            "[first, ids[:, :-1]] -> [ids]"
         ),
-        "the start token has replaced the first token; it belongs before it": _stopped,
+        "the start token has replaced the first token; it belongs before it": (
+            ":-1 -> 1:"
+        ),
         "the last token has come round to the front; the start token belongs there": (
-            lambda i, s: np.roll(i, 1, axis=1)
+            "[first -> [ids[:, -1:]"
         ),
         "this moves to the left: each place would read the token after its own": (
-            lambda i, s: np.concatenate([i[:, 1:], np.full((len(i), 1), s)], axis=1)
+            "[first, ids[:, :-1]] -> [ids[:, 1:], first]"
         ),
-        "the last token is still there: one place too many": (
-            lambda i, s: np.concatenate([np.full((len(i), 1), s), i], axis=1)
-        ),
+        "the last token is still there: one place too many": "[:, :-1] ->",
         "sequences have moved, not tokens: the shift runs along the second axis": (
-            lambda i, s: np.concatenate([np.full((1, i.shape[1]), s), i[:-1]], axis=0)
+            "(len(ids), 1) -> (1, ids.shape[1]); [:, :-1] -> [:-1]; axis=1 -> axis=0"
         ),
     },
 )
-
-EXERCISES = {"shift_right": SHIFT_RIGHT}
