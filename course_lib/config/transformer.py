@@ -15,7 +15,7 @@ from course_lib.checks import (
 ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "silu", "swiglu")
 NORMS = ("pre", "post", "res_post")
 NORM_KINDS = ("layer", "rms")
-POSITIONS = ("learned", "sinusoidal", "rotary", "alibi", "none")
+POSITIONS = ("learned", "sinusoidal", "rotary", "alibi", "relative", "none")
 
 
 @dataclass(frozen=True, kw_only=True)
