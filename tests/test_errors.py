@@ -168,10 +168,6 @@ BAD = {
         lambda w: w.make(w.lib.FeedForward, 3, dropout=1.0),
         ["dropout must be at least 0 and less than 1", "1.0"],
     ),
-    "a position that nobody knows": (
-        lambda w: w.make(w.lib.added_positions, "angular", 5, 4),
-        ["kind must be one of", "'angular'"],
-    ),
     "no positions": (
         lambda w: w.make(w.lib.Learned, 5, 4)(0),
         ["n_positions must be a whole number of at least 1", "0"],

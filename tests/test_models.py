@@ -33,13 +33,16 @@ VARIANTS = [
         {"position": "alibi", "norm": "res_post", "n_kv_heads": 1, "tie_head": False},
     ),
     ("GPT", {"position": "none", "activation": "silu", "bias": False}),
+    ("GPT", {"position": "relative"}),
     ("BERTForMaskedLM", {}),
     ("BERTForMaskedLM", {"norm": "pre", "position": "rotary"}),
     ("BERTForMaskedLM", {"position": "alibi", "activation": "swiglu"}),
     ("BERTForMaskedLM", {"position": "sinusoidal"}),
+    ("BERTForMaskedLM", {"position": "relative"}),
     ("BERTForClassification", {}),
     ("Seq2Seq", {}),
     ("Seq2Seq", {"activation": "silu", "head_bias": True, "interleaved": False}),
+    ("Seq2Seq", {"position": "relative"}),
     ("Seq2Seq", {**APART, "tie_head": False, "norm": "pre", "position": "learned"}),
     *[("ViT", {"position": position}) for position in GRID_POSITIONS],
     *[
@@ -171,7 +174,8 @@ def test_fixed_tables_are_no_weights(wing, rng, position):
     case.call(wing, model, inputs)
     weights = set(wing.lib.get_weights(model))
     plain = set(wing.lib.get_weights(case.build(wing, position="none")))
-    learned = {"positions.table.weight"} if position == "learned" else set()
+    learned = {"positions.table.weight"} & weights
+    assert bool(learned) == (position in ("learned", "relative"))
     assert weights == plain | learned
     if wing.name == "torch":
         assert set(model.state_dict()) == weights

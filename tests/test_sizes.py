@@ -16,6 +16,7 @@ MASK = {"n_queries": 3, "n_keys": 5}
 
 # Arguments of every piece that has sizes; a tuple is the shape of a tensor.
 PIECES = {
+    "ALiBi": {"n_heads": 3},
     "AdditiveAttention": {"d_query": 4, "d_context": 5, "d_hidden": 3},
     "AttentionPooling": {"d_model": 6, "n_heads": 2, "n_seeds": 1},
     "BERTForClassification": {"config": BERT, "n_classes": 3},
@@ -38,12 +39,12 @@ PIECES = {
     "RelativeBias": {"n_heads": 3, "max_distance": 5},
     "Rotary": {"d_head": 4},
     "Sinusoidal": {"max_len": 5, "d_model": 4},
-    "added_positions": {"kind": "learned", "max_len": 5, "d_model": 4},
     "alibi_bias": {"n_heads": 3, **MASK},
     "alibi_slopes": {"n_heads": 3},
     "causal_mask": MASK,
     "device_mesh": {"data": 1, "fsdp": 1, "tensor": 1},
     "dilated_mask": {**MASK, "size": 2, "dilation": 3},
+    "embedding": {"n": 5, "d_model": 3},
     "global_mask": {**MASK, "n_global": 1},
         "linear": {"d_in": 3, "d_out": 5},
     "linear_attention": {**QKV, "tile": 4},

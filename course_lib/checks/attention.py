@@ -159,13 +159,12 @@ def check_no_cache(cache: Any) -> None:
         )
 
 
-def check_memory(cross: bool, memory: Any, known: Any) -> None:
+def check_memory(cross: bool, memory: Any) -> None:
     """Refuse a block's memory where nothing reads it, or none where something would.
 
     Args:
         cross: Whether the block has cross-attention.
-        memory: The memory, `*B S D`, or None.
-        known: Keys and values of it that a cache holds, or None.
+        memory: The memory, `*B S D`, its keys and values, or None.
     """
     if cross and memory is None:
         raise ValueError(
@@ -176,11 +175,6 @@ def check_memory(cross: bool, memory: Any, known: Any) -> None:
         raise ValueError(
             "memory must come to a block that reads it: this one was built with "
             "cross_attention=False."
-        )
-    if known and memory is not None and known[0].shape[-2] != memory.shape[-2]:
-        raise ValueError(
-            "the cache must have been begun with this memory: got keys of "
-            f"{known[0].shape[-2]} positions for a memory of {memory.shape[-2]}."
         )
 
 

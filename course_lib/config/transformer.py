@@ -17,7 +17,7 @@ __all__ = ["ACTIVATIONS", "NORMS", "NORM_KINDS", "POSITIONS", "TransformerConfig
 ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "silu", "swiglu")
 NORMS = ("pre", "post", "res_post")
 NORM_KINDS = ("layer", "rms")
-POSITIONS = ("learned", "sinusoidal", "rotary", "alibi", "none")
+POSITIONS = ("learned", "sinusoidal", "rotary", "alibi", "relative", "none")
 
 
 @dataclass(frozen=True, kw_only=True)

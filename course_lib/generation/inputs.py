@@ -13,7 +13,6 @@ import numpy as np
 
 from course_lib.arrays import to_numpy
 from course_lib.checks import check_sampling, check_size
-from course_lib.config import GPTConfig
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,8 @@ class GenerationInputs:
 
 def generation_inputs(
     prompts: Iterable[Any],
-    config: GPTConfig,
+    vocab_size: int,
+    max_len: int | None,
     *,
     max_new_tokens: int,
     temperature: float = 0.0,
@@ -55,6 +55,8 @@ def generation_inputs(
 ) -> GenerationInputs:
     """Check the arguments of `generate`, which are described there, and lay them out.
 
+    The model knows `vocab_size` tokens and `max_len` positions; None means any number.
+
     Raises:
         ValueError: A prompt is no sequence of the vocabulary's ids, the text would be
             longer than the model's positions, or a setting is out of range.
@@ -62,7 +64,7 @@ def generation_inputs(
     check_size("max_new_tokens", max_new_tokens)
     check_sampling(temperature, top_k, top_p)
     prompts = [prompts] if isinstance(prompts, str) else prompts
-    rows = [_token_ids(prompt, config.vocab_size) for prompt in prompts]
+    rows = [_token_ids(prompt, vocab_size) for prompt in prompts]
     if not rows or not all(rows):
         raise ValueError(
             "each prompt must hold at least one token: got lengths "
@@ -70,12 +72,9 @@ def generation_inputs(
             "was trained with."
         )
     longest = max(map(len, rows))
-    if (
-        config.position in ("learned", "sinusoidal")
-        and longest + max_new_tokens > config.max_len
-    ):
+    if max_len is not None and longest + max_new_tokens > max_len:
         raise ValueError(
-            f"prompt and new tokens must fit into max_len={config.max_len}: got "
+            f"prompt and new tokens must fit into max_len={max_len}: got "
             f"{longest} and {max_new_tokens}. Ask for fewer new tokens, or shorten the "
             "prompt from the left."
         )
@@ -137,21 +136,17 @@ def cut(text: list[int], stop_token: int | None) -> list[int]:
     return text[: text.index(stop_token)] if stop_token in text else text
 
 
-def check_translation(
+def translation_inputs(
     source: Any,
     vocab_sizes: tuple[int, int],
     start_token: int,
     stop_token: int,
     max_new_tokens: int,
-) -> None:
-    """Refuse arguments that no target can be written with.
+) -> GenerationInputs:
+    """Check the arguments of `translate`, which are described there, and lay them out.
 
-    Args:
-        source: Token ids; their shape and kind are the model's to check.
-        vocab_sizes: Of the source and of the target.
-        start_token: The target's first input.
-        stop_token: Any id; one outside the vocabulary never comes.
-        max_new_tokens: Longest target.
+    The prompt is the start token. The source's shape and kind are the model's to check;
+    `vocab_sizes` are of the source and of the target.
 
     Raises:
         ValueError: A token is not in its vocabulary, or the longest target has none.
@@ -161,6 +156,10 @@ def check_translation(
         if token < 0:
             raise ValueError(f"{name} must be a token id, at least 0: got {token}.")
     _check_range("start_token", np.array([start_token]), vocab_sizes[1])
-    ids = to_numpy(source)
-    if ids.dtype.kind in "iu":
-        _check_range("source", ids, vocab_sizes[0])
+    found = to_numpy(source)
+    if found.dtype.kind in "iu":
+        _check_range("source", found, vocab_sizes[0])
+    ids = np.zeros((len(found), 1 + max_new_tokens), dtype=np.int64)
+    ids[:, 0] = start_token
+    none = np.zeros((len(found), max_new_tokens), dtype=np.float32)  # nothing is drawn
+    return GenerationInputs(ids, np.ones(len(found), dtype=np.int64), none)

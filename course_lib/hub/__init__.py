@@ -50,7 +50,7 @@ def load(path_or_name: str | Path, wing: str = "torch") -> Any:
     bridge = importlib.import_module(f"course_lib.{wing}.bridge")
     piece = getattr(importlib.import_module(f"course_lib.{wing}"), conversion.model)
     try:
-        model = bridge._from_weights(
+        model = bridge.from_weights(
             piece, weights, conversion.config, **conversion.options
         )
     except ValueError as error:

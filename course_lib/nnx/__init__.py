@@ -4,172 +4,61 @@ The public names of the modules are here too: `course_lib.nnx.attention` is the 
 (its module is imported with `from course_lib.nnx.attention import ...`).
 """
 
-from course_lib.optional import missing
+# ruff: noqa: F403 each module declares its face in `__all__`
+from types import ModuleType as _ModuleType
+
+from course_lib.optional import missing as _missing
 
 try:
     import flax.nnx as _framework  # noqa: F401
 except ImportError as error:
-    raise missing("course_lib.nnx needs", "JAX and Flax", "nnx") from error
+    raise _missing("course_lib.nnx needs", "JAX and Flax", "nnx") from error
 
-from course_lib.nnx.attention import attention, softmax
-from course_lib.nnx.attention_maps import attention_maps
-from course_lib.nnx.bert import BERT, BERTForClassification, BERTForMaskedLM
-from course_lib.nnx.block import Block
-from course_lib.nnx.bridge import from_builtin, get_weights, set_weights
-from course_lib.nnx.evaluation import evaluating
-from course_lib.nnx.extra.additive_attention import (
-    AdditiveAttention,
-    additive_attention,
-)
-from course_lib.nnx.extra.dilated_cnn import DilatedCNN
-from course_lib.nnx.extra.efficient_attention import (
-    linear_attention,
-    tiled_attention,
-    window_attention,
-)
-from course_lib.nnx.extra.graph import AttentionPooling, GraphAttention
-from course_lib.nnx.extra.kernel_regression import (
-    LearnedMetric,
-    kernel_scores,
-    leave_one_out,
-    nadaraya_watson,
-)
-from course_lib.nnx.extra.recurrent import LSTM, RNN
-from course_lib.nnx.extra.recurrent_seq2seq import RecurrentCache, RecurrentSeq2Seq
-from course_lib.nnx.feed_forward import FeedForward, activate
-from course_lib.nnx.final_norm import final_norm
-from course_lib.nnx.forecaster import Forecaster
-from course_lib.nnx.fused_attention import fused_attention, repeat_heads, with_causal
-from course_lib.nnx.generation.cache import KVCache, LayerCache
-from course_lib.nnx.generation.generate import beam_search, generate
-from course_lib.nnx.generation.sampling import greedy, keep_top_k, keep_top_p, sample
-from course_lib.nnx.generation.translate import beam_translate, translate
-from course_lib.nnx.gpt import GPT
-from course_lib.nnx.init import normal_start
-from course_lib.nnx.linear import linear
-from course_lib.nnx.masks import (
-    causal_mask,
-    dilated_mask,
-    document_mask,
-    global_mask,
-    padding_mask,
-    padding_mask_from_ids,
-    prefix_mask,
-    strided_mask,
-    window_mask,
-)
-from course_lib.nnx.multihead import MultiHeadAttention, merge_heads, split_heads
-from course_lib.nnx.norm import norm_layer
-from course_lib.nnx.position import (
-    Learned,
-    Learned2D,
-    RelativeBias,
-    Rotary,
-    Sinusoidal,
-    added_positions,
-    alibi_bias,
-    alibi_slopes,
-    sinusoidal,
-)
-from course_lib.nnx.seq2seq import Seq2Seq, shift_right
-from course_lib.nnx.training.checkpoint import load_weights, save_weights
-from course_lib.nnx.training.distributed import (
-    device_mesh,
-    distribute,
-    init_distributed,
-    shutdown,
-)
-from course_lib.nnx.training.fit import fit, mean_loss, perplexity
-from course_lib.nnx.training.loss import cross_entropy, cross_entropy_sum
-from course_lib.nnx.training.many import fit_many
-from course_lib.nnx.training.optim import adamw, clip_gradient
-from course_lib.nnx.vit import ViT
+from course_lib.nnx.attention import *
+from course_lib.nnx.attention_maps import *
+from course_lib.nnx.bert import *
+from course_lib.nnx.block import *
+from course_lib.nnx.bridge import *
+from course_lib.nnx.embedding import *
+from course_lib.nnx.evaluation import *
+from course_lib.nnx.extra.additive_attention import *
+from course_lib.nnx.extra.dilated_cnn import *
+from course_lib.nnx.extra.efficient_attention import *
+from course_lib.nnx.extra.graph import *
+from course_lib.nnx.extra.kernel_regression import *
+from course_lib.nnx.extra.recurrent import *
+from course_lib.nnx.extra.recurrent_seq2seq import *
+from course_lib.nnx.feed_forward import *
+from course_lib.nnx.final_norm import *
+from course_lib.nnx.forecaster import *
+from course_lib.nnx.fused_attention import *
+from course_lib.nnx.generation.cache import *
+from course_lib.nnx.generation.generate import *
+from course_lib.nnx.generation.sampling import *
+from course_lib.nnx.generation.translate import *
+from course_lib.nnx.gpt import *
+from course_lib.nnx.init import *
+from course_lib.nnx.linear import *
+from course_lib.nnx.masks import *
+from course_lib.nnx.multihead import *
+from course_lib.nnx.norm import *
+from course_lib.nnx.position.alibi import *
+from course_lib.nnx.position.base import *
+from course_lib.nnx.position.learned import *
+from course_lib.nnx.position.relative import *
+from course_lib.nnx.position.rotary import *
+from course_lib.nnx.position.schemes import *
+from course_lib.nnx.position.sinusoidal import *
+from course_lib.nnx.seq2seq import *
+from course_lib.nnx.training.checkpoint import *
+from course_lib.nnx.training.distributed import *
+from course_lib.nnx.training.fit import *
+from course_lib.nnx.training.loss import *
+from course_lib.nnx.training.optim import *
+from course_lib.nnx.vit import *
 
-__all__ = [
-    "BERT",
-    "GPT",
-    "LSTM",
-    "RNN",
-    "AdditiveAttention",
-    "AttentionPooling",
-    "BERTForClassification",
-    "BERTForMaskedLM",
-    "Block",
-    "DilatedCNN",
-    "FeedForward",
-    "Forecaster",
-    "GraphAttention",
-    "KVCache",
-    "LayerCache",
-    "Learned",
-    "Learned2D",
-    "LearnedMetric",
-    "MultiHeadAttention",
-    "RecurrentCache",
-    "RecurrentSeq2Seq",
-    "RelativeBias",
-    "Rotary",
-    "Seq2Seq",
-    "Sinusoidal",
-    "ViT",
-    "activate",
-    "adamw",
-    "added_positions",
-    "additive_attention",
-    "alibi_bias",
-    "alibi_slopes",
-    "attention",
-    "attention_maps",
-    "beam_search",
-    "beam_translate",
-    "causal_mask",
-    "clip_gradient",
-    "cross_entropy",
-    "cross_entropy_sum",
-    "device_mesh",
-    "dilated_mask",
-    "distribute",
-    "document_mask",
-    "evaluating",
-    "final_norm",
-    "fit",
-    "fit_many",
-    "from_builtin",
-    "fused_attention",
-    "generate",
-    "get_weights",
-    "global_mask",
-    "greedy",
-    "init_distributed",
-    "keep_top_k",
-    "keep_top_p",
-    "kernel_scores",
-    "leave_one_out",
-    "linear",
-    "linear_attention",
-    "load_weights",
-    "mean_loss",
-    "merge_heads",
-    "nadaraya_watson",
-    "norm_layer",
-    "normal_start",
-    "padding_mask",
-    "padding_mask_from_ids",
-    "perplexity",
-    "prefix_mask",
-    "repeat_heads",
-    "sample",
-    "save_weights",
-    "set_weights",
-    "shift_right",
-    "shutdown",
-    "sinusoidal",
-    "softmax",
-    "split_heads",
-    "strided_mask",
-    "tiled_attention",
-    "translate",
-    "window_attention",
-    "window_mask",
-    "with_causal",
+__all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
+    name
+    for name, thing in sorted(vars().items())
+    if not name.startswith("_") and not isinstance(thing, _ModuleType)
 ]

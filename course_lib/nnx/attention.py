@@ -18,15 +18,13 @@ from jaxtyping import Bool, Float
 
 from course_lib.checks import check_attention, check_tensors
 
+__all__ = ["attention", "softmax"]
+
 
 def softmax(scores: Float[Array, "*B S"]) -> Float[Array, "*B S"]:
     """Softmax over the last axis: scores become weights, positive and summing to 1.
 
-    Args:
-        scores: Finite numbers; -inf forbids an entry.
-
-    Returns:
-        Weights that are 0 at -inf. A row of nothing but -inf is 0 everywhere.
+    A weight is 0 at a score of -inf, and a row of nothing but -inf is 0 everywhere.
     """
     # In such a row softmax is 0/0; the where also keeps its NaN out of the gradient.
     return jnp.where(scores == -math.inf, 0.0, jax.nn.softmax(scores, axis=-1))
@@ -42,20 +40,10 @@ def attention(
 ) -> tuple[Float[Array, "*B T Dv"], Float[Array, "*B T S"]]:
     """Scaled dot-product attention: average the values, weighted by query-key match.
 
-    Args:
-        q: Queries: what each position looks for.
-        k: Keys: what each position of the context can be found by.
-        v: Values: what is averaged.
-        mask: True where a query may attend; None lets all attend to all.
-        bias: Added to the scores; None adds nothing.
-
-    Returns:
-        The averages, and the weights that made them. A row of weights sums to 1, or is
-        0 where the mask forbids every key. NaN in a value reaches every output, also
-        where the mask forbids it, since 0 times NaN is NaN.
-
-    Raises:
-        ValueError: Shapes, kinds or dtypes do not fit; something is empty.
+    A query may attend where `mask` is True; `bias` is added to the scores. Returns the
+    averages, and the weights that made them: a row sums to 1, or is 0 where the mask
+    forbids every key. NaN in a value reaches every output, also where the mask forbids
+    it, since 0 times NaN is NaN.
     """
     check_tensors(jax.Array, q=q, k=k, v=v, bias=bias)
     check_attention(q.shape, k.shape, v.shape, mask, bias)

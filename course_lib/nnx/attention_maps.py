@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from typing import Any
-from unittest import mock
 
 from flax import nnx
 from jax import Array
@@ -11,39 +10,34 @@ from jaxtyping import Float
 from course_lib.checks import check_no_cache
 from course_lib.nnx.multihead import MultiHeadAttention
 
+__all__ = ["attention_maps"]
+
 
 def attention_maps(
     model: nnx.Module, *inputs: Any, **options: Any
 ) -> list[Float[Array, "*B H T S"]]:
     """Attention maps of every layer of a model, while it reads its inputs.
 
-    NNX has no hooks: while the model runs, the layers' class is called through a
-    function that listens. The model itself is not changed.
-
-    Args:
-        model: Any module of this wing, in evaluation mode; dropout elsewhere in it
-            would show in the maps.
-        inputs: What the model is called with.
-        options: What it is called with by name.
-
-    Returns:
-        The maps of each `MultiHeadAttention` that was called, in the order in which the
-        model defines them.
-
-    Raises:
-        ValueError: It was called with a cache.
+    Maps come in the order in which the model defines its layers; one that is not called
+    has none. NNX has no hooks: a copy that shares the arrays has layers that listen.
+    Dropout elsewhere would show in the maps of a model in training mode.
     """
     found: dict[int, Array] = {}
-    call = MultiHeadAttention.__call__
 
-    def listen(layer: Any, *args: Any, cache: Any = None, **kwargs: Any) -> Array:
-        check_no_cache(cache)
-        found[id(layer)] = layer.maps(*args, **kwargs)
-        return call(layer, *args, **kwargs)
+    class Listening(MultiHeadAttention):
+        def __call__(self, *args: Any, cache: Any = None, **kwargs: Any) -> Array:
+            check_no_cache(cache)
+            found[id(self)] = self.maps(*args, **kwargs)
+            return super().__call__(*args, **kwargs)
 
-    with mock.patch.object(MultiHeadAttention, "__call__", listen):
-        model(*inputs, **options)
-    return [found[id(layer)] for layer in _layers(model) if id(layer) in found]
+    twin = nnx.clone(model)
+    pairs = zip(nnx.iter_graph(model), nnx.iter_graph(twin), strict=True)
+    twins = {id(part): copy for (_, part), (_, copy) in pairs}
+    layers = [twins[id(layer)] for layer in _layers(model)]
+    for layer in layers:
+        layer.__class__ = Listening
+    twin(*inputs, **options)  # pyright: ignore[reportCallIssue]
+    return [found[id(layer)] for layer in layers if id(layer) in found]
 
 
 def _layers(part: Any) -> Iterator[MultiHeadAttention]:

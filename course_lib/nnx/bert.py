@@ -19,34 +19,29 @@ from jaxtyping import Bool, Float, Int
 from course_lib.checks import check_ids, check_pooler, check_size, check_token_types
 from course_lib.config import BERTConfig
 from course_lib.nnx.block import Block
+from course_lib.nnx.embedding import embedding
 from course_lib.nnx.feed_forward import activate
 from course_lib.nnx.final_norm import final_norm
 from course_lib.nnx.init import normal_start
 from course_lib.nnx.linear import linear
 from course_lib.nnx.norm import norm_layer
-from course_lib.nnx.position import Rotary, added_positions, alibi_bias
+from course_lib.nnx.position.schemes import make_positions
+
+__all__ = ["BERT", "BERTForClassification", "BERTForMaskedLM"]
 
 
 class BERT(nnx.Module):
-    """BERT: an encoder whose tokens attend to both sides.
-
-    Args:
-        config: Sizes and forms.
-        pooler: Whether to build the layer that summarizes a sequence (eq. 2).
-        rngs: Source of the random start and of dropout.
-    """
+    """BERT: an encoder whose tokens attend to both sides; `pooler` builds eq. 2."""
 
     def __init__(self, config: BERTConfig, *, pooler: bool = True, rngs: nnx.Rngs):
         self.config = config
         d_model, kind, eps = config.d_model, config.norm_kind, config.norm_eps
-        self.tokens = nnx.Embed(config.vocab_size, d_model, rngs=rngs)
-        self.positions = added_positions(
-            config.position, config.max_len, d_model, rngs=rngs
-        )
-        self.token_types = nnx.Embed(config.n_token_types, d_model, rngs=rngs)
+        self.tokens = embedding(config.vocab_size, d_model, rngs=rngs)
+        self.positions = make_positions(config, config.max_len, rngs=rngs)
+        self.token_types = embedding(config.n_token_types, d_model, rngs=rngs)
         self.embedding_norm = norm_layer(d_model, kind=kind, eps=eps, rngs=rngs)
         self.dropout = nnx.Dropout(config.dropout, rngs=rngs)
-        rotary = Rotary(config.d_head) if config.position == "rotary" else None
+        rotary = self.positions.rotary
         self.blocks = nnx.data(
             [
                 Block(**config.block, rotary=rotary, rngs=rngs)
@@ -64,52 +59,28 @@ class BERT(nnx.Module):
         token_types: Int[Array, "B T"] | None = None,
         mask: Bool[Array, "..."] | None = None,
     ) -> Float[Array, "B T D"]:
-        """Contextual vectors of whole sequences.
+        """Contextual vectors, one a token.
 
-        Args:
-            ids: Token ids.
-            token_types: Each token's segment; None means the first.
-            mask: True where a position may attend, such as
-                `padding_mask_from_ids(ids, pad_id)`.
-
-        Returns:
-            One vector a token.
+        Without `token_types` all tokens are of the first segment. `mask` is True where
+        a position may attend, such as `padding_mask_from_ids(ids, pad_id)`.
         """
         check_ids("ids", ids, self.config.vocab_size)
         check_token_types(token_types, ids.shape)
-        length = ids.shape[1]
         types = jnp.zeros_like(ids) if token_types is None else token_types
-        # Unsigned, so that an id below 0 gives NaN and not the table's last row.
-        x = self.tokens(ids.astype("uint32")) + self.token_types(types)  # B T D
-        if self.positions is not None:
-            x = x + self.positions(length, like=x)
-        bias = None
-        if self.config.position == "alibi":
-            bias = alibi_bias(self.config.n_heads, length, like=x)
+        x = self.positions.add(self.tokens(ids) + self.token_types(types))  # B T D
         x = self.dropout(self.embedding_norm(x))
+        bias = self.positions.bias(ids.shape[1], ids.shape[1], 0, like=x)
         for block in self.blocks:
             x = block(x, mask=mask, score_bias=bias)
         return self.norm(x)
 
     def pool(self, hidden: Float[Array, "B T D"]) -> Float[Array, "B D"]:
-        """Pooler: a sequence as one vector, from its first token, [CLS] (eq. 2).
-
-        Args:
-            hidden: What the model returned.
-
-        Returns:
-            One vector a sequence, with entries between -1 and 1.
-        """
+        """Pooler: a sequence as one vector, from its first token, [CLS] (eq. 2)."""
         return jnp.tanh(check_pooler(self.pooler)(hidden[:, 0]))
 
 
 class BERTForMaskedLM(nnx.Module):
-    """BERT with a masked language model head, which predicts the words behind [MASK].
-
-    Args:
-        config: Sizes and forms.
-        rngs: Source of the random start and of dropout.
-    """
+    """BERT with a masked language model head: it predicts the words behind [MASK]."""
 
     def __init__(self, config: BERTConfig, *, rngs: nnx.Rngs):
         self.config = config
@@ -136,13 +107,7 @@ class BERTForMaskedLM(nnx.Module):
 
 
 class BERTForClassification(nnx.Module):
-    """BERT with a classification head, for sequences or pairs of them.
-
-    Args:
-        config: Sizes and forms.
-        n_classes: C.
-        rngs: Source of the random start and of dropout.
-    """
+    """BERT with a classification head, for sequences or pairs of them."""
 
     def __init__(self, config: BERTConfig, n_classes: int, *, rngs: nnx.Rngs):
         check_size("n_classes", n_classes)

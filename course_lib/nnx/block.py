@@ -20,30 +20,22 @@ from course_lib.checks import check_choice, check_memory
 from course_lib.config import NORMS
 from course_lib.nnx.feed_forward import FeedForward
 from course_lib.nnx.generation.cache import LayerCache
-from course_lib.nnx.multihead import MultiHeadAttention
+from course_lib.nnx.multihead import KeysValues, MultiHeadAttention
 from course_lib.nnx.norm import norm_layer
-from course_lib.nnx.position import Rotary
+from course_lib.nnx.position.rotary import Rotary
+
+__all__ = ["Block"]
 
 
 class Block(nnx.Module):
     """Transformer block: attention and an MLP, each with a norm and a skip connection.
 
     Args:
-        d_model: D.
-        n_heads: H.
-        d_ff: F; None means 4 D.
         norm: Where the norm stands: "pre", "post" or "res_post".
         norm_kind: "layer" or "rms".
-        norm_eps: What the norms add inside the root.
-        activation: As in `FeedForward`.
-        dropout: Share of attention weights, and of each part's output, dropped in
-            training.
-        bias: Whether the linear maps add a learned constant.
-        n_kv_heads: As in `MultiHeadAttention`, and so is `rotary`.
+        dropout: Share of attention weights, and of each part's output, that is dropped.
         rotary: For self-attention only.
-        cross_attention: Whether to read a memory between the two parts, as the decoder
-            of a translation model does.
-        rngs: Source of the random start and of dropout.
+        cross_attention: Whether to read a memory between the two parts.
     """
 
     def __init__(
@@ -89,7 +81,7 @@ class Block(nnx.Module):
     def __call__(
         self,
         x: Float[Array, "*B T D"],
-        memory: Float[Array, "*B S D"] | None = None,
+        memory: Float[Array, "*B S D"] | KeysValues | None = None,
         *,
         mask: Bool[Array, "..."] | None = None,
         memory_mask: Bool[Array, "..."] | None = None,
@@ -100,20 +92,17 @@ class Block(nnx.Module):
         """Attention, cross-attention where there is a memory, then the MLP.
 
         `mask`, `causal`, `score_bias` and `cache` are self-attention's, as in
-        `MultiHeadAttention`; the cache may hold the memory's keys and values, too.
-        `memory` is what cross-attention reads, the encoder's output, and `memory_mask`
-        is True where a position may attend to one of it.
+        `MultiHeadAttention`. `memory` is what cross-attention reads, the encoder's
+        output or what `project_kv` made of it; `memory_mask` is True where a position
+        may attend to one of it.
         """
-        known = None if cache is None else cache.memory
-        check_memory(self.cross_attention is not None, memory, known)
+        check_memory(self.cross_attention is not None, memory)
         attend = partial(
             self.attention, mask=mask, causal=causal, score_bias=score_bias, cache=cache
         )
         x = self.residual(x, self.attention_norm, attend)
         if self.cross_attention is not None:
-            read = partial(
-                self.cross_attention, context=known or memory, mask=memory_mask
-            )
+            read = partial(self.cross_attention, context=memory, mask=memory_mask)
             x = self.residual(x, self.cross_attention_norm, read)
         return self.residual(x, self.feed_forward_norm, self.feed_forward)
 

@@ -15,6 +15,8 @@ from jax import Array
 
 from course_lib.checks import check_weights
 
+__all__ = ["from_builtin", "get_weights", "set_weights"]
+
 # What NNX calls a parameter, what PyTorch calls it, and how its axes move from NNX's
 # layout to PyTorch's, by the number of axes. Anything else keeps its name and layout.
 _TABLE = {
@@ -43,14 +45,9 @@ def _parameters(model: nnx.Module) -> dict[str, tuple[nnx.Param, tuple[int, ...]
 
 
 def get_weights(model: nnx.Module) -> dict[str, np.ndarray]:
-    """Copy every parameter out of a model.
+    """Copy every parameter out of a model: arrays by path, in PyTorch's layout.
 
-    Args:
-        model: Any module of this wing.
-
-    Returns:
-        Arrays by path, in PyTorch's layout. A parameter shared by two parts is listed
-        once, under the name it was made with.
+    A parameter shared by two parts is listed once, under the name it was made with.
     """
     return {
         name: np.array(p[...]).transpose(axes)
@@ -59,16 +56,10 @@ def get_weights(model: nnx.Module) -> dict[str, np.ndarray]:
 
 
 def set_weights(model: nnx.Module, weights: dict[str, np.ndarray]) -> None:
-    """Copy arrays into a model, in place, each cast to its parameter's dtype.
+    """Copy arrays by path, in PyTorch's layout, into a model, each cast to its dtype.
 
-    Args:
-        model: Any module of this wing.
-        weights: Arrays by path, in PyTorch's layout, as `get_weights` of either wing
-            returns them.
-
-    Raises:
-        ValueError: A path is missing or unknown, or a shape differs; all are listed,
-            and the model is left as it was.
+    Missing and unknown paths and other shapes are all listed in one error, which leaves
+    the model as it was.
     """
     _check(model, weights)
     for name, (p, axes) in _parameters(model).items():
@@ -89,7 +80,7 @@ def _array(p: nnx.Param, axes: tuple[int, ...], array: np.ndarray) -> Array:
     return jax.device_put(np.asarray(turned, dtype=p.dtype, order="C"))
 
 
-def _from_weights(
+def from_weights(
     piece: Callable[..., nnx.Module],
     weights: dict[str, np.ndarray],
     *args: Any,
@@ -98,48 +89,26 @@ def _from_weights(
     """`piece(*args, **options)` with these weights, which are taken out of the dict.
 
     No random start is computed only to be thrown away: the model is traced for its
-    shapes, which are then filled.
+    shapes, which are then filled. It holds parameters and dropout's streams alone.
     """
-
-    def make() -> nnx.Module:
-        return piece(*args, **options, rngs=nnx.Rngs(0))
-
-    model = nnx.eval_shape(make)
+    model = nnx.eval_shape(lambda: piece(*args, **options, rngs=nnx.Rngs(0)))
     _check(model, weights)
-    graphdef, shapes, streams, constants = nnx.split(
-        model, nnx.Param, nnx.RngState, ...
-    )
-    parameters, keys = [], []
+    graphdef, shapes, streams = nnx.split(model, nnx.Param, nnx.RngState)
+    filled = []
     for path, p in nnx.to_flat_state(shapes):
         name, axes = _torch_name(path, p)
-        parameters.append((path, p.replace(_array(p, axes, weights.pop(name)))))
-    for i, (path, stream) in enumerate(nnx.to_flat_state(streams)):  # dropout's
+        filled.append((path, p.replace(_array(p, axes, weights.pop(name)))))
+    for i, (path, stream) in enumerate(nnx.to_flat_state(streams)):
         is_key = isinstance(stream, nnx.RngKey)
         start = jax.random.key(i) if is_key else np.zeros(stream.shape, np.uint32)
-        keys.append((path, stream.replace(jax.device_put(start))))
-    if jax.tree.leaves(constants):
-        # Compiled, so that all else that `make` computes is left out.
-        unnamed = nnx.Not(nnx.Any(nnx.Param, nnx.RngState))
-        constants = jax.jit(lambda: nnx.state(make(), unnamed))()
-    return nnx.merge(
-        graphdef,
-        nnx.from_flat_state(parameters),
-        nnx.from_flat_state(keys),
-        constants,
-    )
+        filled.append((path, stream.replace(jax.device_put(start))))
+    return nnx.merge(graphdef, nnx.from_flat_state(filled))
 
 
 def from_builtin(layer: nnx.MultiHeadAttention) -> dict[str, np.ndarray]:
-    """Read the framework's own multi-head layer in the course's format.
+    """Read the framework's own multi-head layer as weights of a `MultiHeadAttention`.
 
-    Args:
-        layer: Its queries, keys and values must have one width, as ours do.
-
-    Returns:
-        Weights that `set_weights` puts into a `MultiHeadAttention` of either wing.
-
-    Raises:
-        ValueError: The layer has widths or extra parts that ours does not have.
+    Its queries, keys and values must have one width, as ours do.
     """
     if not layer.in_features == layer.qkv_features == layer.out_features:
         raise ValueError(

@@ -5,6 +5,8 @@ from contextlib import contextmanager
 
 from flax import nnx
 
+__all__ = ["evaluating"]
+
 # Where an NNX module keeps its mode: dropout in the first, batch norm in the second.
 _MODES = ("deterministic", "use_running_average")
 
@@ -13,15 +15,8 @@ _MODES = ("deterministic", "use_running_average")
 def evaluating(model: nnx.Module) -> Iterator[nnx.Module]:
     """Evaluation mode inside a `with`: dropout off, batch norm on its running averages.
 
-    `model.train()` afterwards would not do: a part that stood in evaluation mode
-    before, such as a frozen encoder, would be in training mode then.
-
-    Args:
-        model: Any module of this wing.
-
-    Returns:
-        The model, for `with evaluating(model)`. At the end, also after an exception,
-        each submodule has the mode it had before.
+    At the end, also after an exception, each submodule has the mode it had before.
+    `model.train()` would not do: a frozen encoder would be in training mode then.
     """
     modes = [
         (part, name, getattr(part, name))

@@ -12,17 +12,11 @@ from flax import nnx
 from course_lib.config import TransformerConfig
 from course_lib.nnx.norm import norm_layer
 
+__all__ = ["final_norm"]
+
 
 def final_norm(config: TransformerConfig, *, rngs: nnx.Rngs) -> Callable:
-    """Final norm of a stack of blocks: the identity where blocks end in a norm.
-
-    Args:
-        config: Says where the blocks' norms stand, and of which kind they are.
-        rngs: Handed on to the norm.
-
-    Returns:
-        A layer that keeps shapes.
-    """
+    """Final norm of a stack of blocks: the identity where blocks end in a norm."""
     if config.norm == "post":
         return jax.nn.identity
     return norm_layer(

@@ -24,22 +24,19 @@ from course_lib.config import ForecasterConfig
 from course_lib.nnx.block import Block
 from course_lib.nnx.final_norm import final_norm
 from course_lib.nnx.linear import linear
-from course_lib.nnx.position import added_positions
+from course_lib.nnx.position.schemes import make_positions
+
+__all__ = ["Forecaster"]
 
 
 class Forecaster(nnx.Module):
-    """Time series forecaster: all steps of a horizon at once.
-
-    Args:
-        config: Sizes and forms.
-        rngs: Source of the random start and of dropout.
-    """
+    """Time series forecaster: all steps of a horizon at once."""
 
     def __init__(self, config: ForecasterConfig, *, rngs: nnx.Rngs):
         self.config = config
         d_model, n_tokens = config.d_model, config.n_patches
         self.patches = linear(config.patch_size * config.n_series, d_model, rngs=rngs)
-        self.positions = added_positions(config.position, n_tokens, d_model, rngs=rngs)
+        self.positions = make_positions(config, n_tokens, rngs=rngs)
         self.dropout = nnx.Dropout(config.dropout, rngs=rngs)
         self.blocks = nnx.data(
             [Block(**config.block, rngs=rngs) for _ in range(config.n_layers)]
@@ -49,21 +46,15 @@ class Forecaster(nnx.Module):
         self.head = linear(read, config.horizon * config.n_series, rngs=rngs)
 
     def __call__(self, past: Float[Array, "B P C"]) -> Float[Array, "B H C"]:
-        """Forecast every series at every step of the horizon.
+        """Forecast every series at every step of the horizon, next step first.
 
-        Args:
-            past: The past, oldest step first, each series on the scale of training.
-
-        Returns:
-            The forecasts, on the same scale, next step first.
+        The past comes oldest step first, on the scale of training.
         """
         check_tensors(jax.Array, past=past)
         config = self.config
         check_past(past.shape, config.past, config.n_series)
         x = self.patches(past.reshape(len(past), config.n_patches, -1))  # B P/p D
-        if self.positions is not None:
-            x = x + self.positions(config.n_patches, like=x)
-        x = self.dropout(x)
+        x = self.dropout(self.positions.add(x))
         for block in self.blocks:
             x = block(x)
         x = self.norm(x)

@@ -18,6 +18,8 @@ from course_lib.checks import check_divides
 from course_lib.nnx.attention import attention
 from course_lib.nnx.masks import causal_mask
 
+__all__ = ["fused_attention", "repeat_heads", "with_causal"]
+
 
 def fused_attention(
     q: Float[Array, "*B H T Dh"],
@@ -32,18 +34,9 @@ def fused_attention(
 ) -> Float[Array, "*B H T Dh"]:
     """Scaled dot-product attention of all heads at once, without the weights.
 
-    Args:
-        q: Queries.
-        k: Keys; H / G query heads share each of them.
-        v: Values.
-        mask: True where a query may attend.
-        causal: Whether, besides, a query may attend to no later position.
-        offset: Where the first query stands among the keys.
-        score_bias: Added to the scores.
-        dropout: Drops weights in training.
-
-    Returns:
-        The averages; 0 where a query may attend to nothing.
+    H / G query heads share each key and value head. The first query stands at key
+    `offset`; with `causal` none may attend to a later one, besides what `mask` forbids.
+    A query that may attend to nothing gets 0.
     """
     if causal:
         mask = with_causal(mask, q, k, offset)
@@ -69,17 +62,7 @@ def with_causal(
     k: Float[Array, "*B G S Dh"],
     offset: int | Int[Array, ""] = 0,
 ) -> Bool[Array, "..."]:
-    """A mask that also forbids the future.
-
-    Args:
-        mask: True where a query may attend; None lets all attend to all.
-        q: Queries.
-        k: Keys.
-        offset: Where the first query stands among the keys.
-
-    Returns:
-        True where `mask` is, and the key does not stand behind the query.
-    """
+    """A mask that also forbids the future; the first query stands at key `offset`."""
     past = causal_mask(q.shape[-2], k.shape[-2], offset=offset)
     return past if mask is None else mask & past
 
@@ -87,18 +70,7 @@ def with_causal(
 def repeat_heads(
     t: Float[Array, "*B G S Dh"], n_heads: int
 ) -> Float[Array, "*B H S Dh"]:
-    """Give each query head its own copy of the keys or values that it shares.
-
-    Args:
-        t: Keys or values.
-        n_heads: Number of query heads, H.
-
-    Returns:
-        Each head repeated H / G times.
-
-    Raises:
-        ValueError: If G does not divide H.
-    """
+    """Give each query head its own copy of the keys or values that it shares."""
     check_divides("n_kv_heads", t.shape[-3], "n_heads", n_heads)
     group = n_heads // t.shape[-3]
     return jnp.repeat(t, group, axis=-3) if group > 1 else t

@@ -7,9 +7,8 @@ section 2.3 (GPT-2). Each position sees itself and what lies before it, so every
 position of a sequence is an example (teacher forcing): logits at t are about token
 t + 1.
 
-Departures: positions may also be sinusoidal, rotary, ALiBi or absent, and the blocks
-may take any form of block.py. With norm="post" no norm follows the last block, which
-ends in one.
+Departures: positions may be any of `SCHEMES`, and the blocks of any form of block.py.
+With norm="post" no norm follows the last block, which ends in one.
 """
 
 from flax import nnx
@@ -19,29 +18,25 @@ from jaxtyping import Bool, Float, Int
 from course_lib.checks import check_ids
 from course_lib.config import GPTConfig
 from course_lib.nnx.block import Block
+from course_lib.nnx.embedding import embedding
 from course_lib.nnx.final_norm import final_norm
-from course_lib.nnx.generation.cache import KVCache
+from course_lib.nnx.generation.cache import KVCache, span
 from course_lib.nnx.init import normal_start
 from course_lib.nnx.linear import linear
-from course_lib.nnx.position import Rotary, added_positions, alibi_bias
+from course_lib.nnx.position.schemes import make_positions
+
+__all__ = ["GPT"]
 
 
 class GPT(nnx.Module):
-    """GPT: predict each next token from those before it.
-
-    Args:
-        config: Sizes and forms.
-        rngs: Source of the random start and of dropout.
-    """
+    """GPT: predict each next token from those before it."""
 
     def __init__(self, config: GPTConfig, *, rngs: nnx.Rngs):
         self.config, d_model = config, config.d_model
-        self.tokens = nnx.Embed(config.vocab_size, d_model, rngs=rngs)
-        self.positions = added_positions(
-            config.position, config.max_len, d_model, rngs=rngs
-        )
+        self.tokens = embedding(config.vocab_size, d_model, rngs=rngs)
+        self.positions = make_positions(config, config.max_len, rngs=rngs)
         self.dropout = nnx.Dropout(config.dropout, rngs=rngs)
-        rotary = Rotary(config.d_head) if config.position == "rotary" else None
+        rotary = self.positions.rotary
         self.blocks = nnx.data(
             [
                 Block(**config.block, rotary=rotary, rngs=rngs)
@@ -64,28 +59,28 @@ class GPT(nnx.Module):
     ) -> Float[Array, "B T V"]:
         """Logits of the next token at each position.
 
-        Args:
-            ids: Token ids.
-            mask: True where a position may attend, besides the past that it always may:
-                `padding_mask_from_ids(ids, pad_id)` hides padding, wherever it stands.
-            cache: Holds what came before `ids`; it takes `ids` in.
-
-        Returns:
-            Logits: the softmax of a row is the distribution of the next token.
+        `mask` is True where a position may attend, besides the past that it always may:
+        `padding_mask_from_ids(ids, pad_id)` hides padding, wherever it stands. `cache`
+        holds what came before `ids`, and takes them in.
         """
         check_ids("ids", ids, self.config.vocab_size)
-        offset, length = 0 if cache is None else cache.length, ids.shape[1]
-        # Unsigned, so that an id below 0 gives NaN and not the table's last row.
-        x = self.tokens(ids.astype("uint32"))  # B T D
-        if self.positions is not None:
-            x = x + self.positions(length, offset, like=x)
-        bias = None
-        if self.config.position == "alibi":
-            keys = length if cache is None else cache.max_len
-            bias = alibi_bias(self.config.n_heads, length, keys, offset=offset, like=x)
-        x = self.dropout(x)
+        offset, n_keys = span(cache, ids.shape[1])
+        x = self.dropout(self.positions.add(self.tokens(ids), offset))  # B T D
+        bias = self.positions.bias(ids.shape[1], n_keys, offset, like=x)
         for i, block in enumerate(self.blocks):
-            layer = None if cache is None else cache[i]
+            layer = cache and cache[i]
             x = block(x, mask=mask, causal=True, score_bias=bias, cache=layer)
         x = self.norm(x)
         return self.tokens.attend(x) if self.head is None else self.head(x)
+
+    def begin(self, batch: int, max_len: int) -> KVCache:
+        """An empty cache for texts of up to `max_len` tokens."""
+        c, table = self.config, self.tokens.embedding[...]
+        heads = c.n_kv_heads or c.n_heads
+        return KVCache(c.n_layers, batch, heads, max_len, c.d_head, like=table)
+
+    def read(
+        self, ids: Int[Array, "B T"], cache: KVCache | None
+    ) -> Float[Array, "B T V"]:
+        """Logits after each of the newest tokens, which the cache takes in."""
+        return self(ids, cache=cache)

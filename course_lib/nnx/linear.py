@@ -12,27 +12,16 @@ from flax import nnx
 
 from course_lib.checks import check_size
 
+__all__ = ["linear"]
+
 # Made once, because older layers keep the function they were started with: two models
 # whose layers keep one and the same function share one compiled program.
 _XAVIER = nnx.initializers.xavier_uniform()
-_normal = cache(nnx.initializers.normal)
+normal = cache(nnx.initializers.normal)
 
 
 def linear(d_in: int, d_out: int, *, bias: bool = True, rngs: nnx.Rngs) -> nnx.Linear:
-    """A linear layer that starts the same way in both wings.
-
-    Args:
-        d_in: Width of what comes in.
-        d_out: Width of what goes out.
-        bias: Whether to add a learned constant.
-        rngs: Source of the random start.
-
-    Returns:
-        A layer that maps `*B d_in` to `*B d_out`.
-
-    Raises:
-        ValueError: If a width is not a whole number of at least 1.
-    """
+    """A linear layer that starts the same way in both wings."""
     check_size("d_in", d_in)
     check_size("d_out", d_out)
     return nnx.Linear(

@@ -6,29 +6,21 @@ r"""Multi-head attention (Flax NNX).
 Vaswani et al. 2017, section 3.2.2, arXiv:1706.03762. With fewer key and value heads
 than query heads it is grouped-query attention, GQA (Ainslie et al. 2023,
 arXiv:2305.13245), with one of them multi-query attention, MQA (Shazeer 2019,
-arXiv:1911.02150).
-
-Departure: projections carry a bias, as in BERT and GPT-2.
+arXiv:1911.02150). Departure: projections carry a bias, as in BERT and GPT-2.
 """
 
-import jax
 from flax import nnx
 from jax import Array
 from jaxtyping import Bool, Float, Int
 
-from course_lib.checks import (
-    check_context,
-    check_divides,
-    check_heads,
-    check_rate,
-    check_rotary,
-    check_scores,
-)
+from course_lib import checks
 from course_lib.nnx.attention import attention
 from course_lib.nnx.fused_attention import fused_attention, repeat_heads, with_causal
 from course_lib.nnx.generation.cache import LayerCache
 from course_lib.nnx.linear import linear
-from course_lib.nnx.position import Rotary
+from course_lib.nnx.position.rotary import Rotary
+
+__all__ = ["MultiHeadAttention", "merge_heads", "split_heads"]
 
 KeysValues = tuple[Array, Array]  # what project_kv returns: each *B G S Dh
 
@@ -36,14 +28,8 @@ KeysValues = tuple[Array, Array]  # what project_kv returns: each *B G S Dh
 class MultiHeadAttention(nnx.Module):
     """Multi-head attention: several attentions in parallel, each on its projections.
 
-    Args:
-        d_model: Model width D, of input and output.
-        n_heads: Number of query heads H; each is Dh = D / H wide.
-        n_kv_heads: Number of key and value heads G, which divides H; None means H.
-        bias: Whether the four projections add a learned constant.
-        dropout: Share of the attention weights dropped in training.
-        rotary: Rotates queries and keys by their positions; None leaves them.
-        rngs: Source of the random start and of dropout.
+    Keys and values have `n_kv_heads` heads, which divide the queries' `n_heads`; None
+    means as many. `dropout` is the share of weights dropped in training.
     """
 
     def __init__(
@@ -58,14 +44,12 @@ class MultiHeadAttention(nnx.Module):
         rngs: nnx.Rngs,
     ):
         n_kv_heads = n_heads if n_kv_heads is None else n_kv_heads
-        check_heads(d_model, n_heads, n_kv_heads)
-        check_rate("dropout", dropout)
-        self.n_heads, self.n_kv_heads = n_heads, n_kv_heads
-        self.d_head = d_model // n_heads
+        checks.check_heads(d_model, n_heads, n_kv_heads)
+        checks.check_rate("dropout", dropout)
+        self.n_heads, self.d_head = n_heads, d_model // n_heads
         if rotary is not None:
-            check_rotary((1, self.d_head), rotary.d_head)
-        self.rotary = rotary
-        d_kv = n_kv_heads * self.d_head
+            checks.check_rotary((1, self.d_head), rotary.d_head)
+        self.rotary, d_kv = rotary, n_kv_heads * self.d_head
         self.q_proj = linear(d_model, d_model, bias=bias, rngs=rngs)
         self.k_proj = linear(d_model, d_kv, bias=bias, rngs=rngs)
         self.v_proj = linear(d_model, d_kv, bias=bias, rngs=rngs)
@@ -82,35 +66,21 @@ class MultiHeadAttention(nnx.Module):
         score_bias: Float[Array, "..."] | None = None,
         cache: LayerCache | None = None,
     ) -> Float[Array, "*B T D"]:
-        """Attend from each position of `x` to `context`.
+        """Attend from each position of `x` to `context`; without one, to `x` itself.
 
         Args:
             x: The sequence that queries come from.
-            context: Where keys and values come from: a sequence, or what `project_kv`
-                returned for it; None means `x` itself (self-attention).
+            context: Where keys and values come from: a sequence, or its `project_kv`.
             mask: True where a query may attend: `T S`, or `*#B #H #T #S`.
-            causal: Whether a query may attend to no later position, besides `mask`.
+            causal: Whether, besides, a query may attend to no later position.
             score_bias: Added to the scores: `H T S`, or `*#B #H #T #S`.
-            cache: One layer of a `KVCache`: puts the keys and values of `x` behind the
-                earlier ones, and S counts all of them.
-
-        Returns:
-            One vector for each position of `x`; where it may attend to nothing, the
-            output projection's bias.
+            cache: Puts the keys and values of `x` behind those before; S counts all.
         """
         offset = 0 if cache is None else cache.length
         q, k, v = self.project(x, context, cache)
-        check_scores(q.shape, k.shape, mask, score_bias)
-        heads = fused_attention(
-            q,
-            k,
-            v,
-            mask=mask,
-            causal=causal,
-            offset=offset,
-            score_bias=score_bias,
-            dropout=self.dropout,
-        )
+        checks.check_scores(q.shape, k.shape, mask, score_bias)
+        rules = {"mask": mask, "score_bias": score_bias, "dropout": self.dropout}
+        heads = fused_attention(q, k, v, causal=causal, offset=offset, **rules)
         return self.o_proj(merge_heads(heads))  # *B T D
 
     def maps(
@@ -124,9 +94,8 @@ class MultiHeadAttention(nnx.Module):
     ) -> Float[Array, "*B H T S"]:
         """Attention maps: the weights that `__call__` uses, without dropout."""
         q, k, v = self.project(x, context)
-        check_scores(q.shape, k.shape, mask, score_bias)
-        if causal:
-            mask = with_causal(mask, q, k)
+        checks.check_scores(q.shape, k.shape, mask, score_bias)
+        mask = with_causal(mask, q, k) if causal else mask
         k, v = repeat_heads(k, self.n_heads), repeat_heads(v, self.n_heads)
         return attention(q, k, v, mask=mask, bias=score_bias)[1]
 
@@ -135,15 +104,11 @@ class MultiHeadAttention(nnx.Module):
         x: Float[Array, "*B T D"],
         context: Float[Array, "*B S D"] | KeysValues | None = None,
         cache: LayerCache | None = None,
-    ) -> tuple[
-        Float[Array, "*B H T Dh"], Float[Array, "*B G S Dh"], Float[Array, "*B G S Dh"]
-    ]:
-        """Queries, keys and values in heads; the cache takes the new ones in."""
-        check_context(x, context, self.q_proj.in_features, jax.Array)
+    ) -> tuple[Array, Array, Array]:
+        """Queries, `*B H T Dh`, keys and values; the cache takes the new ones in."""
+        checks.check_context(x, context, self.q_proj.in_features, Array)
         offset = 0 if cache is None else cache.length
-        q = split_heads(self.q_proj(x), self.d_head)
-        if self.rotary is not None:
-            q = self.rotary(q, offset)
+        q = self._turn(split_heads(self.q_proj(x), self.d_head), offset)
         if isinstance(context, tuple):
             return q, *context
         k, v = self.project_kv(x if context is None else context, offset)
@@ -152,38 +117,24 @@ class MultiHeadAttention(nnx.Module):
     def project_kv(
         self, context: Float[Array, "*B S D"], offset: int | Int[Array, ""] = 0
     ) -> KeysValues:
-        """Keys and values of a context whose first vector stands at `offset`."""
-        check_context(context, None, self.q_proj.in_features, jax.Array)
-        v = split_heads(self.v_proj(context), self.d_head)
-        k = split_heads(self.k_proj(context), self.d_head)
-        return (k if self.rotary is None else self.rotary(k, offset)), v
+        """Keys and values, `*B G S Dh`, of a context that starts at `offset`."""
+        checks.check_context(context, None, self.q_proj.in_features, Array)
+        k, v = (
+            split_heads(f(context), self.d_head) for f in (self.k_proj, self.v_proj)
+        )
+        return self._turn(k, offset), v
+
+    def _turn(self, heads: Array, offset: int | Int[Array, ""]) -> Array:
+        return heads if self.rotary is None else self.rotary(heads, offset)
 
 
 def split_heads(x: Float[Array, "*B T D"], d_head: int) -> Float[Array, "*B H T Dh"]:
-    """Cut each vector into heads, and put heads before positions.
-
-    Args:
-        x: Vectors.
-        d_head: Width of a head, Dh.
-
-    Returns:
-        H = D / Dh sequences of short vectors.
-
-    Raises:
-        ValueError: If heads that wide do not fill a vector.
-    """
-    check_divides("d_head", d_head, "d_model", x.shape[-1])
+    """Cut each vector into heads of width `d_head`, and put heads before positions."""
+    checks.check_divides("d_head", d_head, "d_model", x.shape[-1])
     return x.reshape(*x.shape[:-1], -1, d_head).swapaxes(-3, -2)
 
 
 def merge_heads(heads: Float[Array, "*B H T Dh"]) -> Float[Array, "*B T D"]:
-    """Concatenate the heads of each position: `split_heads` undone.
-
-    Args:
-        heads: One sequence a head.
-
-    Returns:
-        One vector a position, D = H Dh wide.
-    """
+    """Concatenate the heads of each position: `split_heads` undone."""
     heads = heads.swapaxes(-3, -2)
     return heads.reshape(*heads.shape[:-2], -1)

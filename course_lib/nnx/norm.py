@@ -14,23 +14,15 @@ from jax import Array
 from course_lib.checks import check_choice, check_positive, check_size
 from course_lib.config import NORM_KINDS
 
+__all__ = ["norm_layer"]
+
 
 def norm_layer(
     d_model: int, *, kind: str = "layer", eps: float = 1e-5, rngs: nnx.Rngs
 ) -> nnx.LayerNorm | nnx.RMSNorm:
-    """The framework's own norm layer, with every default written out.
+    """The framework's own norm layer, "layer" (eq. 1) or "rms" (eq. 2).
 
-    Args:
-        d_model: D.
-        kind: "layer" (eq. 1) or "rms" (eq. 2).
-        eps: Added inside the root. The frameworks' defaults differ.
-        rngs: Every layer of the framework asks for it; nothing here is random.
-
-    Returns:
-        A layer whose weight starts at 1 and, for "layer", whose bias starts at 0.
-
-    Raises:
-        ValueError: The kind is not known, or a number is not positive.
+    Every default is written out, since the frameworks' differ.
     """
     check_size("d_model", d_model)
     check_choice("kind", kind, NORM_KINDS)

@@ -15,6 +15,7 @@ entries of size 1; with norm="pre" or "res_post", encoder and decoder end in a n
 """
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import jax.numpy as jnp
@@ -25,72 +26,45 @@ from jaxtyping import Bool, Float, Int
 from course_lib.checks import check_ids, check_positions, check_size
 from course_lib.config import Seq2SeqConfig
 from course_lib.nnx.block import Block
+from course_lib.nnx.embedding import embedding
 from course_lib.nnx.final_norm import final_norm
-from course_lib.nnx.generation.cache import KVCache
-from course_lib.nnx.linear import _normal, linear
-from course_lib.nnx.position import (
-    Learned,
-    Rotary,
-    Sinusoidal,
-    added_positions,
-    alibi_bias,
-)
+from course_lib.nnx.generation.cache import KVCache, span
+from course_lib.nnx.linear import linear
+from course_lib.nnx.multihead import KeysValues
+from course_lib.nnx.position.base import Positions
+from course_lib.nnx.position.schemes import make_positions
+
+__all__ = ["Seq2Seq", "shift_right"]
 
 
 def shift_right(ids: Int[Array, "B T"], start_id: int) -> Int[Array, "B T"]:
-    """Teacher forcing's input: the start token, then the target without its last.
-
-    Args:
-        ids: The target that is to be predicted.
-        start_id: The token that stands before the first.
-
-    Returns:
-        At each position, the target's token of the position before.
-    """
+    """Teacher forcing's input: the start token, then the target without its last."""
     check_ids("ids", ids)
     return jnp.concatenate([jnp.full_like(ids[:, :1], start_id), ids[:, :-1]], axis=1)
 
 
 class Seq2Seq(nnx.Module):
-    """Encoder-decoder transformer: one sequence into another, such as a translation.
-
-    Args:
-        config: Sizes and forms.
-        rngs: Source of the random start and of dropout.
-    """
+    """Encoder-decoder transformer: one sequence into another, such as a translation."""
 
     def __init__(self, config: Seq2SeqConfig, *, rngs: nnx.Rngs):
         self.config = config
         d_model, std = config.d_model, config.d_model**-0.5
-        start = _normal(std)
-        self.source_tokens = nnx.Embed(
-            config.vocab_size, d_model, embedding_init=start, rngs=rngs
-        )
-        self.target_tokens = (
-            None
-            if config.share_embeddings
-            else nnx.Embed(
-                config.vocab_target, d_model, embedding_init=start, rngs=rngs
-            )
-        )
-        self.source_positions, self.target_positions = (
-            added_positions(
-                config.position,
-                config.max_len,
-                d_model,
-                interleaved=config.interleaved,
-                rngs=rngs,
-            )
-            for _ in range(2)
-        )
+        self.source_tokens = embedding(config.vocab_size, d_model, std=std, rngs=rngs)
+        target_tokens = None
+        if not config.share_embeddings:
+            target_tokens = embedding(config.vocab_target, d_model, std=std, rngs=rngs)
+        self.target_tokens = target_tokens
+        self.source_positions = make_positions(config, config.max_len, rngs=rngs)
+        self.target_positions = make_positions(config, config.max_len, rngs=rngs)
         self.dropout = nnx.Dropout(config.dropout, rngs=rngs)
-        rotary = Rotary(config.d_head) if config.position == "rotary" else None
+        rotary = self.source_positions.rotary
         self.encoder = nnx.data(
             [
                 Block(**config.block, rotary=rotary, rngs=rngs)
                 for _ in range(config.n_layers)
             ]
         )
+        rotary = self.target_positions.rotary
         self.decoder = nnx.data(
             [
                 Block(**config.block, rotary=rotary, cross_attention=True, rngs=rngs)
@@ -106,92 +80,6 @@ class Seq2Seq(nnx.Module):
             head_bias = nnx.Param(jnp.zeros(config.vocab_target, jnp.float32))
         self.head, self.head_bias = head, head_bias
 
-    def encode(
-        self,
-        source: Int[Array, "B S"],
-        *,
-        source_mask: Bool[Array, "..."] | None = None,
-    ) -> Float[Array, "B S D"]:
-        """Encode the source, once.
-
-        Args:
-            source: Token ids.
-            source_mask: True where a position may attend to the source:
-                `padding_mask_from_ids(source, pad_id)`.
-
-        Returns:
-            The memory: one vector a token of the source.
-        """
-        check_ids("source", source, self.config.vocab_size)
-        x, bias = self._embed(source, self.source_tokens, self.source_positions)
-        for block in self.encoder:
-            x = block(x, mask=source_mask, score_bias=bias)
-        return self.encoder_norm(x)
-
-    def begin(self, memory: Float[Array, "B S D"], max_len: int) -> KVCache:
-        """A cache for `decode`, to generate a target token by token.
-
-        It holds cross-attention's keys and values of the memory, computed here once;
-        self-attention's are added as tokens come.
-
-        Args:
-            memory: What `encode` returned.
-            max_len: Tokens that `decode` will be given.
-
-        Returns:
-            A cache with no token of the target in it yet.
-        """
-        check_size("max_len", max_len)
-        if self.target_positions is not None:
-            check_positions(max_len, 0, self.config.max_len)
-        blocks: list[Any] = list(self.decoder)
-        heads = blocks[0].attention
-        return KVCache(
-            len(blocks),
-            len(memory),
-            heads.n_kv_heads,
-            max_len,
-            heads.d_head,
-            like=memory,
-            memories=[block.cross_attention.project_kv(memory) for block in blocks],
-        )
-
-    def decode(
-        self,
-        target: Int[Array, "B T"],
-        memory: Float[Array, "B S D"],
-        *,
-        source_mask: Bool[Array, "..."] | None = None,
-        cache: KVCache | None = None,
-    ) -> Float[Array, "B T V"]:
-        """Logits of the next token at each position of the target.
-
-        Args:
-            target: Token ids so far, the start token first; see `shift_right`. Padding
-                behind a target needs no mask: no token before it attends to it.
-            memory: What `encode` returned.
-            source_mask: As in `encode`.
-            cache: What `begin` returned: holds what came before `target`, takes it in.
-
-        Returns:
-            Logits: the softmax of a row is the distribution of the next token.
-        """
-        tokens = self.target_tokens or self.source_tokens
-        check_ids("target", target, tokens.num_embeddings)
-        x, bias = self._embed(target, tokens, self.target_positions, cache)
-        for i, block in enumerate(self.decoder):
-            x = block(
-                x,
-                memory,
-                memory_mask=source_mask,
-                causal=True,
-                score_bias=bias,
-                cache=None if cache is None else cache[i],
-            )
-        x = self.decoder_norm(x)
-        logits = tokens.attend(x) if self.head is None else self.head(x)
-        return logits if self.head_bias is None else logits + self.head_bias[...]
-
     def __call__(
         self,
         source: Int[Array, "B S"],
@@ -203,23 +91,101 @@ class Seq2Seq(nnx.Module):
         memory = self.encode(source, source_mask=source_mask)
         return self.decode(target, memory, source_mask=source_mask)
 
+    @property
+    def vocab_sizes(self) -> tuple[int, int]:
+        """How many tokens source and target have."""
+        return self.config.vocab_size, self.config.vocab_target
+
+    def encode(
+        self,
+        source: Int[Array, "B S"],
+        *,
+        source_mask: Bool[Array, "..."] | None = None,
+    ) -> Float[Array, "B S D"]:
+        """Read the source: the memory, one vector a token.
+
+        `source_mask` is True where a position may attend to the source, such as
+        `padding_mask_from_ids(source, pad_id)`.
+        """
+        check_ids("source", source, self.config.vocab_size)
+        x, bias = self._embed(source, self.source_tokens, self.source_positions)
+        for block in self.encoder:
+            x = block(x, mask=source_mask, score_bias=bias)
+        return self.encoder_norm(x)
+
+    def decode(
+        self,
+        target: Int[Array, "B T"],
+        memory: Float[Array, "B S D"],
+        *,
+        source_mask: Bool[Array, "..."] | None = None,
+    ) -> Float[Array, "B T V"]:
+        """Logits of the next token at each position of the target.
+
+        The target starts with the start token, see `shift_right`. Padding behind it
+        needs no mask: no token before it attends to it.
+        """
+        return self._decode(target, [memory] * len(self.decoder), source_mask)
+
+    def begin(
+        self,
+        memory: Float[Array, "B S D"],
+        max_len: int,
+        *,
+        source_mask: Bool[Array, "..."] | None = None,
+    ) -> KVCache:
+        """A cache for targets of up to `max_len` tokens, none of them in it yet.
+
+        It holds cross-attention's keys and values of the memory, computed here once.
+        """
+        check_size("max_len", max_len)
+        if self.target_positions.max_len is not None:
+            check_positions(max_len, 0, self.target_positions.max_len)
+        c = self.config
+        attentions: list[Any] = [block.cross_attention for block in self.decoder]
+        return KVCache(
+            len(attentions),
+            len(memory),
+            c.n_kv_heads or c.n_heads,
+            max_len,
+            c.d_head,
+            like=memory,
+            memories=[attention.project_kv(memory) for attention in attentions],
+            memory_mask=source_mask,
+        )
+
+    def read(self, ids: Int[Array, "B T"], cache: KVCache) -> Float[Array, "B T V"]:
+        """Logits after each of the target's newest tokens, which the cache takes in."""
+        return self._decode(ids, cache.memories, cache.memory_mask, cache)
+
+    def _decode(
+        self,
+        ids: Array,
+        memories: Sequence[Array | KeysValues],
+        mask: Array | None,
+        cache: KVCache | None = None,
+    ) -> Array:
+        tokens = self.target_tokens or self.source_tokens
+        check_ids("target", ids, tokens.num_embeddings)
+        x, bias = self._embed(ids, tokens, self.target_positions, cache)
+        for i, block in enumerate(self.decoder):
+            own = {"causal": True, "score_bias": bias, "cache": cache and cache[i]}
+            x = block(x, memories[i], memory_mask=mask, **own)
+        x = self.decoder_norm(x)
+        logits = tokens.attend(x) if self.head is None else self.head(x)
+        return logits if self.head_bias is None else logits + self.head_bias[...]
+
     def _embed(
         self,
         ids: Array,
         tokens: nnx.Embed,
-        positions: Learned | Sinusoidal | None,
+        positions: Positions,
         cache: KVCache | None = None,
     ) -> tuple[Array, Array | None]:
-        """Vectors of tokens at their positions, and ALiBi's bias if there is one."""
-        offset, length = 0 if cache is None else cache.length, ids.shape[1]
-        # Unsigned, so that an id below 0 gives NaN and not the table's last row.
-        x = tokens(ids.astype("uint32"))  # B T D
+        """Vectors of tokens at their positions, and the bias of their scores."""
+        offset, n_keys = span(cache, ids.shape[1])
+        x = tokens(ids)  # B T D
         if self.config.scale_embeddings:
             x = x * math.sqrt(self.config.d_model)
-        if positions is not None:
-            x = x + positions(length, offset, like=x)
-        bias = None
-        if self.config.position == "alibi":
-            keys = length if cache is None else cache.max_len
-            bias = alibi_bias(self.config.n_heads, length, keys, offset=offset, like=x)
-        return self.dropout(x), bias
+        x = self.dropout(positions.add(x, offset))
+        return x, positions.bias(ids.shape[1], n_keys, offset, like=x)

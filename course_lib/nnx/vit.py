@@ -12,6 +12,8 @@ Departures from the paper's start: positions and [CLS] are as there (0.02, and 0
 maps start as every linear map here, the patches' filters with deviation 1/sqrt(inputs).
 """
 
+import math
+
 import jax
 import jax.numpy as jnp
 from flax import nnx
@@ -22,38 +24,30 @@ from course_lib.checks import check_images, check_tensors
 from course_lib.config import ViTConfig
 from course_lib.nnx.block import Block
 from course_lib.nnx.final_norm import final_norm
-from course_lib.nnx.linear import _normal, linear
-from course_lib.nnx.position import Learned, Learned2D
+from course_lib.nnx.linear import linear, normal
+from course_lib.nnx.position.schemes import make_positions
+
+__all__ = ["ViT"]
 
 
 class ViT(nnx.Module):
-    """Vision transformer (ViT): classify images.
-
-    Args:
-        config: Sizes and forms.
-        rngs: Source of the random start and of dropout.
-    """
+    """Vision transformer (ViT): classify images."""
 
     def __init__(self, config: ViTConfig, *, rngs: nnx.Rngs):
         self.config = config
-        d_model, size, (rows, columns) = config.d_model, config.patch_size, config.grid
+        d_model, size = config.d_model, config.patch_size
         self.patches = nnx.Conv(
             config.n_channels,
             d_model,
             (size, size),
             strides=size,
             padding="VALID",
-            kernel_init=_normal((config.n_channels * size**2) ** -0.5),
+            kernel_init=normal((config.n_channels * size**2) ** -0.5),
             bias_init=nnx.initializers.zeros,
             rngs=rngs,
         )
         self.cls = nnx.Param(jnp.zeros(d_model, jnp.float32))
-        if config.position == "learned":
-            self.positions = Learned(1 + rows * columns, d_model, rngs=rngs)
-        elif config.position == "learned_2d":
-            self.positions = Learned2D(rows, columns, d_model, rngs=rngs)
-        else:
-            self.positions = None
+        self.positions = make_positions(config, 1 + math.prod(config.grid), rngs=rngs)
         self.dropout = nnx.Dropout(config.dropout, rngs=rngs)
         self.blocks = nnx.data(
             [Block(**config.block, rngs=rngs) for _ in range(config.n_layers)]
@@ -62,25 +56,14 @@ class ViT(nnx.Module):
         self.head = linear(d_model, config.n_classes, rngs=rngs)
 
     def __call__(self, images: Float[Array, "B C H W"]) -> Float[Array, "B V"]:
-        """Logits of the classes.
-
-        Args:
-            images: Channels before height and width, in both wings.
-
-        Returns:
-            Logits: the softmax of a row is the distribution of the class.
-        """
+        """Logits of the classes; channels come before height and width."""
         check_tensors(jax.Array, images=images)
         check_images(images.shape, self.config.n_channels, self.config.image_shape)
         patches = self.patches(images.transpose(0, 2, 3, 1))  # B rows columns D
         x = patches.reshape(len(images), -1, patches.shape[-1])  # B P D
-        if isinstance(self.positions, Learned2D):
-            x = x + self.positions()
         cls = jnp.broadcast_to(self.cls[...], (len(x), 1, x.shape[-1]))
         x = jnp.concatenate([cls, x], axis=1)  # B 1+P D
-        if isinstance(self.positions, Learned):
-            x = x + self.positions(x.shape[1])
-        x = self.dropout(x)
+        x = self.dropout(self.positions.add(x))
         for block in self.blocks:
             x = block(x)
         return self.head(self.norm(x[:, 0]))  # [CLS] has attended to all patches

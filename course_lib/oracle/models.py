@@ -11,7 +11,7 @@ import numpy as np
 
 from course_lib.oracle.block import activate, block, norm
 from course_lib.oracle.masks import causal_mask
-from course_lib.oracle.position import alibi_bias, sinusoidal
+from course_lib.oracle.position import alibi_bias, relative_bias, sinusoidal
 from course_lib.oracle.weights import Weights, linear, part
 
 __all__ = ["bert", "bert_mlm", "bert_pool", "forecaster", "gpt", "seq2seq", "vit"]
@@ -24,6 +24,7 @@ def _stack(
     mask: np.ndarray | None = None,
     *,
     blocks: str = "blocks",
+    positions: str = "positions",
     final: str = "norm",
     n_layers: int | None = None,
     memory: np.ndarray | None = None,
@@ -33,6 +34,9 @@ def _stack(
     bias = None
     if config.position == "alibi":
         bias = alibi_bias(config.n_heads, x.shape[-2], x.shape[-2])
+    if config.position == "relative":
+        table = weights[f"{positions}.table.weight"]
+        bias = relative_bias(table, x.shape[-2], x.shape[-2])
     for i in range(n_layers or config.n_layers):
         x = block(
             x,
@@ -184,6 +188,7 @@ def seq2seq(
         config,
         source_mask,
         blocks="encoder",
+        positions="source_positions",
         final="encoder_norm",
     )
     x = _stack(
@@ -192,6 +197,7 @@ def seq2seq(
         config,
         causal_mask(n, n),
         blocks="decoder",
+        positions="target_positions",
         final="decoder_norm",
         n_layers=config.n_decoder_layers,
         memory=memory,

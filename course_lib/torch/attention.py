@@ -17,15 +17,13 @@ from torch import Tensor
 
 from course_lib.checks import check_attention, check_tensors
 
+__all__ = ["attention", "softmax"]
+
 
 def softmax(scores: Float[Tensor, "*B S"]) -> Float[Tensor, "*B S"]:
     """Softmax over the last axis: scores become weights, positive and summing to 1.
 
-    Args:
-        scores: Finite numbers; -inf forbids an entry.
-
-    Returns:
-        Weights that are 0 at -inf. A row of nothing but -inf is 0 everywhere.
+    A weight is 0 at a score of -inf, and a row of nothing but -inf is 0 everywhere.
     """
     # In such a row softmax is 0/0; the fill also keeps its NaN out of the gradient.
     return scores.softmax(dim=-1).masked_fill(scores == -math.inf, 0.0)
@@ -41,20 +39,10 @@ def attention(
 ) -> tuple[Float[Tensor, "*B T Dv"], Float[Tensor, "*B T S"]]:
     """Scaled dot-product attention: average the values, weighted by query-key match.
 
-    Args:
-        q: Queries: what each position looks for.
-        k: Keys: what each position of the context can be found by.
-        v: Values: what is averaged.
-        mask: True where a query may attend; None lets all attend to all.
-        bias: Added to the scores; None adds nothing.
-
-    Returns:
-        The averages, and the weights that made them. A row of weights sums to 1, or is
-        0 where the mask forbids every key. NaN in a value reaches every output, also
-        where the mask forbids it, since 0 times NaN is NaN.
-
-    Raises:
-        ValueError: Shapes, kinds or dtypes do not fit; something is empty.
+    A query may attend where `mask` is True; `bias` is added to the scores. Returns the
+    averages, and the weights that made them: a row sums to 1, or is 0 where the mask
+    forbids every key. NaN in a value reaches every output, also where the mask forbids
+    it, since 0 times NaN is NaN.
     """
     check_tensors(torch.Tensor, q=q, k=k, v=v, bias=bias)
     check_attention(q.shape, k.shape, v.shape, mask, bias)

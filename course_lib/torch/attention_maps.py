@@ -8,26 +8,17 @@ from torch import Tensor, nn
 from course_lib.checks import check_no_cache
 from course_lib.torch.multihead import MultiHeadAttention
 
+__all__ = ["attention_maps"]
+
 
 def attention_maps(
     model: nn.Module, *inputs: Any, **options: Any
 ) -> list[Float[Tensor, "*B H T S"]]:
     """Attention maps of every layer of a model, while it reads its inputs.
 
-    Forward hooks listen to the layers; the model itself is not changed.
-
-    Args:
-        model: Any module of this wing, in evaluation mode; dropout elsewhere in it
-            would show in the maps.
-        inputs: What the model is called with.
-        options: What it is called with by name.
-
-    Returns:
-        The maps of each `MultiHeadAttention` that was called, in the order in which the
-        model defines them.
-
-    Raises:
-        ValueError: It was called with a cache.
+    Maps come in the order in which the model defines its layers; one that is not called
+    has none. Forward hooks listen. Dropout elsewhere would show in the maps of a model
+    in training mode.
     """
     found: dict[Any, Tensor] = {}
 

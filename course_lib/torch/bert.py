@@ -19,34 +19,32 @@ from torch import Tensor, nn
 from course_lib.checks import check_ids, check_pooler, check_size, check_token_types
 from course_lib.config import BERTConfig
 from course_lib.torch.block import Block
+from course_lib.torch.embedding import embedding
 from course_lib.torch.feed_forward import activate
 from course_lib.torch.final_norm import final_norm
 from course_lib.torch.init import normal_start
 from course_lib.torch.linear import linear
 from course_lib.torch.norm import norm_layer
-from course_lib.torch.position import Rotary, added_positions, alibi_bias
+from course_lib.torch.position.schemes import make_positions
+
+__all__ = ["BERT", "BERTForClassification", "BERTForMaskedLM"]
 
 
 class BERT(nn.Module):
-    """BERT: an encoder whose tokens attend to both sides.
-
-    Args:
-        config: Sizes and forms.
-        pooler: Whether to build the layer that summarizes a sequence (eq. 2).
-    """
+    """BERT: an encoder whose tokens attend to both sides; `pooler` builds eq. 2."""
 
     def __init__(self, config: BERTConfig, *, pooler: bool = True):
         super().__init__()
         self.config = config
         d_model, eps = config.d_model, config.norm_eps
-        self.tokens = nn.Embedding(config.vocab_size, d_model)
-        self.positions = added_positions(config.position, config.max_len, d_model)
-        self.token_types = nn.Embedding(config.n_token_types, d_model)
+        self.tokens = embedding(config.vocab_size, d_model)
+        self.positions = make_positions(config, config.max_len)
+        self.token_types = embedding(config.n_token_types, d_model)
         self.embedding_norm = norm_layer(d_model, kind=config.norm_kind, eps=eps)
         self.dropout = nn.Dropout(config.dropout)
-        rotary = Rotary(config.d_head) if config.position == "rotary" else None
         self.blocks = nn.ModuleList(
-            Block(**config.block, rotary=rotary) for _ in range(config.n_layers)
+            Block(**config.block, rotary=self.positions.rotary)
+            for _ in range(config.n_layers)
         )
         self.norm = final_norm(config)
         self.pooler = linear(d_model, d_model) if pooler else None
@@ -59,50 +57,28 @@ class BERT(nn.Module):
         token_types: Int[Tensor, "B T"] | None = None,
         mask: Bool[Tensor, "..."] | None = None,
     ) -> Float[Tensor, "B T D"]:
-        """Contextual vectors of whole sequences.
+        """Contextual vectors, one a token.
 
-        Args:
-            ids: Token ids.
-            token_types: Each token's segment; None means the first.
-            mask: True where a position may attend, such as
-                `padding_mask_from_ids(ids, pad_id)`.
-
-        Returns:
-            One vector a token.
+        Without `token_types` all tokens are of the first segment. `mask` is True where
+        a position may attend, such as `padding_mask_from_ids(ids, pad_id)`.
         """
         check_ids("ids", ids, self.config.vocab_size)
         check_token_types(token_types, ids.shape)
-        length = ids.shape[1]
         types = torch.zeros_like(ids) if token_types is None else token_types
-        x = self.tokens(ids) + self.token_types(types)  # B T D
-        if self.positions is not None:
-            x = x + self.positions(length, like=x)
-        bias = None
-        if self.config.position == "alibi":
-            bias = alibi_bias(self.config.n_heads, length, like=x)
+        x = self.positions.add(self.tokens(ids) + self.token_types(types))  # B T D
         x = self.dropout(self.embedding_norm(x))
+        bias = self.positions.bias(ids.shape[1], ids.shape[1], 0, like=x)
         for block in self.blocks:
             x = block(x, mask=mask, score_bias=bias)
         return self.norm(x)
 
     def pool(self, hidden: Float[Tensor, "B T D"]) -> Float[Tensor, "B D"]:
-        """Pooler: a sequence as one vector, from its first token, [CLS] (eq. 2).
-
-        Args:
-            hidden: What the model returned.
-
-        Returns:
-            One vector a sequence, with entries between -1 and 1.
-        """
+        """Pooler: a sequence as one vector, from its first token, [CLS] (eq. 2)."""
         return torch.tanh(check_pooler(self.pooler)(hidden[:, 0]))
 
 
 class BERTForMaskedLM(nn.Module):
-    """BERT with a masked language model head, which predicts the words behind [MASK].
-
-    Args:
-        config: Sizes and forms.
-    """
+    """BERT with a masked language model head: it predicts the words behind [MASK]."""
 
     def __init__(self, config: BERTConfig):
         super().__init__()
@@ -130,12 +106,7 @@ class BERTForMaskedLM(nn.Module):
 
 
 class BERTForClassification(nn.Module):
-    """BERT with a classification head, for sequences or pairs of them.
-
-    Args:
-        config: Sizes and forms.
-        n_classes: C.
-    """
+    """BERT with a classification head, for sequences or pairs of them."""
 
     def __init__(self, config: BERTConfig, n_classes: int):
         super().__init__()

@@ -12,20 +12,16 @@ from typing import Any
 import numpy as np
 import torch
 from torch import nn
-from torch.overrides import TorchFunctionMode
 
 from course_lib.checks import check_weights
 
+__all__ = ["from_builtin", "get_weights", "set_weights"]
+
 
 def get_weights(model: nn.Module) -> dict[str, np.ndarray]:
-    """Copy every parameter out of a model.
+    """Copy every parameter out of a model: arrays by path, in PyTorch's layout.
 
-    Args:
-        model: Any module of this wing.
-
-    Returns:
-        Arrays by path, in PyTorch's layout. A parameter shared by two parts is listed
-        once, under the name it was made with.
+    A parameter shared by two parts is listed once, under the name it was made with.
     """
     return {
         name: p.detach().cpu().numpy().copy() for name, p in model.named_parameters()
@@ -33,21 +29,32 @@ def get_weights(model: nn.Module) -> dict[str, np.ndarray]:
 
 
 def set_weights(model: nn.Module, weights: dict[str, np.ndarray]) -> None:
-    """Copy arrays into a model, in place, each cast to its parameter's dtype.
+    """Copy arrays by path, in PyTorch's layout, into a model, each cast to its dtype.
 
-    Args:
-        model: Any module of this wing.
-        weights: Arrays by path, in PyTorch's layout, as `get_weights` of either wing
-            returns them.
-
-    Raises:
-        ValueError: A path is missing or unknown, or a shape differs; all are listed,
-            and the model is left as it was.
+    Missing and unknown paths and other shapes are all listed in one error, which leaves
+    the model as it was.
     """
-    _move_weights(model, dict(weights))
+    _fill(model, dict(weights))
 
 
-def _move_weights(model: nn.Module, weights: dict[str, np.ndarray]) -> None:
+def from_weights(
+    piece: Callable[..., nn.Module],
+    weights: dict[str, np.ndarray],
+    *args: Any,
+    **options: Any,
+) -> nn.Module:
+    """`piece(*args, **options)` with these weights, which are taken out of the dict.
+
+    No random start is computed only to be thrown away. Parameters are all that the
+    models here have; buffers of others would stay empty.
+    """
+    with torch.device("meta"):
+        model = piece(*args, **options)
+    _fill(model.to_empty(device=torch.get_default_device()), weights)
+    return model
+
+
+def _fill(model: nn.Module, weights: dict[str, np.ndarray]) -> None:
     """`set_weights`, forgetting each array once it is copied: less memory at a time."""
     parameters = dict(model.named_parameters())
     check_weights({name: tuple(p.shape) for name, p in parameters.items()}, weights)
@@ -58,48 +65,10 @@ def _move_weights(model: nn.Module, weights: dict[str, np.ndarray]) -> None:
             p.copy_(torch.from_numpy(array))
 
 
-class _NoRandomStart(TorchFunctionMode):
-    """Parameters keep the memory as they find it: what they start with is replaced.
-
-    (Made on the meta device, buffers would have no values either.)
-    """
-
-    def __torch_function__(self, func, types, args=(), kwargs=None):
-        kwargs = kwargs or {}
-        target = args[0] if args else kwargs.get("tensor")
-        draws = getattr(func, "__name__", "").endswith(("normal_", "uniform_"))
-        if draws and isinstance(target, nn.Parameter):
-            return target
-        return func(*args, **kwargs)
-
-
-def _from_weights(
-    piece: Callable[..., nn.Module],
-    weights: dict[str, np.ndarray],
-    *args: Any,
-    **options: Any,
-) -> nn.Module:
-    """`piece(*args, **options)` with these weights, which are taken out of the dict.
-
-    No random start is computed only to be thrown away; buffers are as always.
-    """
-    with _NoRandomStart():
-        model = piece(*args, **options)
-    _move_weights(model, weights)
-    return model
-
-
 def from_builtin(layer: nn.MultiheadAttention) -> dict[str, np.ndarray]:
-    """Read the framework's own multi-head layer in the course's format.
+    """Read the framework's own multi-head layer as weights of a `MultiHeadAttention`.
 
-    Args:
-        layer: Its queries, keys and values must have one width, as ours do.
-
-    Returns:
-        Weights that `set_weights` puts into a `MultiHeadAttention` of either wing.
-
-    Raises:
-        ValueError: The layer has widths or extra keys that ours does not have.
+    Its queries, keys and values must have one width, as ours do.
     """
     if layer.in_proj_weight is None or layer.bias_k is not None or layer.add_zero_attn:
         raise ValueError(

@@ -15,20 +15,14 @@ from course_lib.checks import check_choice, check_rate, check_size
 from course_lib.config import ACTIVATIONS
 from course_lib.torch.linear import linear
 
+__all__ = ["FeedForward", "activate"]
+
 
 def activate(x: Float[Tensor, "*B"], name: str) -> Float[Tensor, "*B"]:
     """Activation function: a nonlinearity applied to each number.
 
-    Args:
-        x: Any numbers.
-        name: "relu", "gelu" (exact, with the error function), "gelu_tanh" (GPT-2's
-            approximation) or "silu" (also called swish).
-
-    Returns:
-        One number for each.
-
-    Raises:
-        ValueError: The name is not known.
+    Names are "relu", "gelu" (exact, with the error function), "gelu_tanh" (GPT-2's
+    approximation) and "silu" (also called swish).
     """
     check_choice("name", name, ACTIVATIONS[:-1])
     if name == "relu":
@@ -41,16 +35,8 @@ def activate(x: Float[Tensor, "*B"], name: str) -> Float[Tensor, "*B"]:
 class FeedForward(nn.Module):
     """Feed-forward network (MLP), applied to each position alone.
 
-    Args:
-        d_model: D, of input and output.
-        d_ff: F, the width between; None means 4 D.
-        activation: A name for `activate`, or "swiglu", which gates one map with another
-            and has half as many parameters again.
-        dropout: Share of the output dropped in training.
-        bias: Whether the maps add a learned constant.
-
-    Raises:
-        ValueError: A size, a rate or the activation's name is not allowed.
+    `d_ff` None means 4 D. The activation is a name for `activate`, or "swiglu", which
+    gates one map with another and has half as many parameters again.
     """
 
     def __init__(

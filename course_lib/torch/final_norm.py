@@ -11,16 +11,11 @@ from torch import nn
 from course_lib.config import TransformerConfig
 from course_lib.torch.norm import norm_layer
 
+__all__ = ["final_norm"]
+
 
 def final_norm(config: TransformerConfig) -> Callable:
-    """Final norm of a stack of blocks: the identity where blocks end in a norm.
-
-    Args:
-        config: Says where the blocks' norms stand, and of which kind they are.
-
-    Returns:
-        A layer that keeps shapes.
-    """
+    """Final norm of a stack of blocks: the identity where blocks end in a norm."""
     if config.norm == "post":
         return nn.Identity()
     return norm_layer(config.d_model, kind=config.norm_kind, eps=config.norm_eps)

@@ -10,11 +10,13 @@ CPU cores).
 import math
 
 import torch.nn.functional as F
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from course_lib.checks import check_divides
 from course_lib.torch.masks import causal_mask
+
+__all__ = ["fused_attention", "repeat_heads", "with_causal"]
 
 
 def fused_attention(
@@ -24,24 +26,15 @@ def fused_attention(
     *,
     mask: Bool[Tensor, "..."] | None = None,
     causal: bool = False,
-    offset: int | Int[Tensor, ""] = 0,
+    offset: int = 0,
     score_bias: Float[Tensor, "..."] | None = None,
     dropout: nn.Dropout | None = None,
 ) -> Float[Tensor, "*B H T Dh"]:
     """Scaled dot-product attention of all heads at once, without the weights.
 
-    Args:
-        q: Queries.
-        k: Keys; H / G query heads share each of them.
-        v: Values.
-        mask: True where a query may attend.
-        causal: Whether, besides, a query may attend to no later position.
-        offset: Where the first query stands among the keys.
-        score_bias: Added to the scores.
-        dropout: Drops weights in training.
-
-    Returns:
-        The averages; 0 where a query may attend to nothing.
+    H / G query heads share each key and value head. The first query stands at key
+    `offset`; with `causal` none may attend to a later one, besides what `mask` forbids.
+    A query that may attend to nothing gets 0.
     """
     t, s = q.shape[-2], k.shape[-2]
     plain = mask is None and score_bias is None
@@ -66,19 +59,9 @@ def with_causal(
     mask: Bool[Tensor, "..."] | None,
     q: Float[Tensor, "*B H T Dh"],
     k: Float[Tensor, "*B G S Dh"],
-    offset: int | Int[Tensor, ""] = 0,
+    offset: int = 0,
 ) -> Bool[Tensor, "..."]:
-    """A mask that also forbids the future.
-
-    Args:
-        mask: True where a query may attend; None lets all attend to all.
-        q: Queries.
-        k: Keys.
-        offset: Where the first query stands among the keys.
-
-    Returns:
-        True where `mask` is, and the key does not stand behind the query.
-    """
+    """A mask that also forbids the future; the first query stands at key `offset`."""
     with q.device:
         past = causal_mask(q.shape[-2], k.shape[-2], offset=offset)
     return past if mask is None else mask & past
@@ -87,18 +70,7 @@ def with_causal(
 def repeat_heads(
     t: Float[Tensor, "*B G S Dh"], n_heads: int
 ) -> Float[Tensor, "*B H S Dh"]:
-    """Give each query head its own copy of the keys or values that it shares.
-
-    Args:
-        t: Keys or values.
-        n_heads: Number of query heads, H.
-
-    Returns:
-        Each head repeated H / G times.
-
-    Raises:
-        ValueError: If G does not divide H.
-    """
+    """Give each query head its own copy of the keys or values that it shares."""
     check_divides("n_kv_heads", t.shape[-3], "n_heads", n_heads)
     group = n_heads // t.shape[-3]
     return t.repeat_interleave(group, dim=-3) if group > 1 else t

@@ -12,6 +12,8 @@ from torch import nn
 
 from course_lib.checks import check_positive, check_size
 
+__all__ = ["normal_start"]
+
 # The last maps of attention and of the MLP write into the residual stream.
 RESIDUAL = {"o_proj", "down_proj"}
 
@@ -19,11 +21,8 @@ RESIDUAL = {"o_proj", "down_proj"}
 def normal_start(model: nn.Module, *, std: float = 0.02, n_residual: int = 1) -> None:
     """Normal initialization: draw every matrix of a model anew, in place.
 
-    Args:
-        model: Parameters with two axes or more are drawn, the others stay as they are.
-        std: Standard deviation.
-        n_residual: How many maps write into the residual stream, two a block; theirs is
-            `std / sqrt(n_residual)`.
+    Parameters with one axis stay as they are. `n_residual` is how many maps write into
+    the residual stream, two a block; theirs is `std / sqrt(n_residual)`.
     """
     check_positive("std", std)
     check_size("n_residual", n_residual)

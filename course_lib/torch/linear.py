@@ -10,21 +10,11 @@ from torch import nn
 
 from course_lib.checks import check_size
 
+__all__ = ["linear"]
+
 
 def linear(d_in: int, d_out: int, *, bias: bool = True) -> nn.Linear:
-    """A linear layer that starts the same way in both wings.
-
-    Args:
-        d_in: Width of what comes in.
-        d_out: Width of what goes out.
-        bias: Whether to add a learned constant.
-
-    Returns:
-        A layer that maps `*B d_in` to `*B d_out`.
-
-    Raises:
-        ValueError: If a width is not a whole number of at least 1.
-    """
+    """A linear layer that starts the same way in both wings."""
     check_size("d_in", d_in)
     check_size("d_out", d_out)
     layer = nn.Linear(d_in, d_out, bias=bias)

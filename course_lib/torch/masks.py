@@ -21,8 +21,20 @@ from torch import Tensor
 
 from course_lib.checks import check_ids, check_size, check_span
 
+__all__ = [
+    "causal_mask",
+    "dilated_mask",
+    "document_mask",
+    "global_mask",
+    "padding_mask",
+    "padding_mask_from_ids",
+    "prefix_mask",
+    "strided_mask",
+    "window_mask",
+]
 
-def _positions(n_queries: int, n_keys: int | None, offset: int | Tensor | None = None):
+
+def _positions(n_queries: int, n_keys: int | None, offset: int | None = None):
     """Where queries (a column) and keys (a row) stand."""
     n_keys = n_queries if n_keys is None else n_keys
     check_span(n_queries, n_keys, offset)
@@ -34,21 +46,11 @@ def causal_mask(
     n_queries: int,
     n_keys: int | None = None,
     *,
-    offset: int | Int[Tensor, ""] | None = None,
+    offset: int | None = None,
 ) -> Bool[Tensor, "T S"]:
     """Causal mask: a query may attend to its own position and to earlier ones.
 
-    Args:
-        n_queries: T.
-        n_keys: S; None means T.
-        offset: Where the first query stands among the keys; None puts the last query at
-            the last key.
-
-    Returns:
-        True where j <= i: with T = S, the lower triangle.
-
-    Raises:
-        ValueError: A query stands outside the keys.
+    The first query stands at key `offset`; None puts the last query at the last key.
     """
     i, j = _positions(n_queries, n_keys, offset)
     return j <= i
@@ -57,18 +59,7 @@ def causal_mask(
 def padding_mask(
     lengths: Int[Tensor, "B"] | Sequence[int], n_keys: int
 ) -> Bool[Tensor, "B 1 1 S"]:
-    """Padding mask: every query may attend to the real tokens of its own sequence.
-
-    Args:
-        lengths: How many real tokens each sequence starts with.
-        n_keys: S, the length that all were padded to.
-
-    Returns:
-        True at real tokens, with axes for heads and queries.
-
-    Raises:
-        ValueError: `n_keys` is not a whole number of at least 1.
-    """
+    """Padding mask: True at the real tokens that each sequence starts with."""
     check_size("n_keys", n_keys)
     lengths = torch.as_tensor(lengths)
     real = torch.arange(n_keys, device=lengths.device) < lengths[:, None]  # B S
@@ -78,18 +69,7 @@ def padding_mask(
 def padding_mask_from_ids(
     ids: Int[Tensor, "B S"], pad_id: int
 ) -> Bool[Tensor, "B 1 1 S"]:
-    """Padding mask of a batch of token ids, wherever the padding stands.
-
-    Args:
-        ids: Token ids.
-        pad_id: The id of padding.
-
-    Returns:
-        True where `ids` is not `pad_id`, with axes for heads and queries.
-
-    Raises:
-        ValueError: `ids` is not a batch of whole numbers.
-    """
+    """Padding mask of a batch of token ids, wherever the padding stands."""
     check_ids("ids", ids)
     return (ids != pad_id)[:, None, None, :]
 
@@ -97,14 +77,7 @@ def padding_mask_from_ids(
 def document_mask(documents: Int[Tensor, "B T"]) -> Bool[Tensor, "B 1 T T"]:
     """Document mask: in a row of packed texts, a query may attend to its own text.
 
-    Args:
-        documents: The number of the text that each token belongs to.
-
-    Returns:
-        True where query and key have the same number, with an axis for heads.
-
-    Raises:
-        ValueError: `documents` is not a batch of whole numbers.
+    `documents` is the number of the text that each token belongs to.
     """
     check_ids("documents", documents)
     return (documents[:, :, None] == documents[:, None, :])[:, None]
@@ -113,16 +86,9 @@ def document_mask(documents: Int[Tensor, "B T"]) -> Bool[Tensor, "B 1 T T"]:
 def window_mask(
     n_queries: int, n_keys: int | None = None, *, size: int
 ) -> Bool[Tensor, "T S"]:
-    """Sliding-window mask: a query may attend to positions nearer than `size`.
+    """Sliding-window mask: True where |i - j| < size; 1 is the position itself.
 
-    Args:
-        n_queries: T.
-        n_keys: S; None means T.
-        size: 1 is the position itself, 2 adds its two neighbors. With `causal_mask`
-            joined by `&` it is the last `size` tokens.
-
-    Returns:
-        True where |i - j| < size.
+    With `causal_mask` joined by `&` it is the last `size` tokens.
     """
     check_size("size", size)
     i, j = _positions(n_queries, n_keys)
@@ -132,16 +98,7 @@ def window_mask(
 def strided_mask(
     n_queries: int, n_keys: int | None = None, *, stride: int
 ) -> Bool[Tensor, "T S"]:
-    """Strided mask: a query may attend to every `stride`-th position from its own.
-
-    Args:
-        n_queries: T.
-        n_keys: S; None means T.
-        stride: Steps between two such positions.
-
-    Returns:
-        True where i - j is a multiple of `stride`.
-    """
+    """Strided mask: True where i - j is a multiple of `stride`."""
     check_size("stride", stride)
     i, j = _positions(n_queries, n_keys)
     return (i - j) % stride == 0
@@ -150,16 +107,9 @@ def strided_mask(
 def dilated_mask(
     n_queries: int, n_keys: int | None = None, *, size: int, dilation: int
 ) -> Bool[Tensor, "T S"]:
-    """Dilated-window mask: a window with gaps, as many keys from farther away.
+    """Dilated window: True where |i - j| / dilation is a whole number below `size`.
 
-    Args:
-        n_queries: T.
-        n_keys: S; None means T.
-        size: As in `window_mask`, counted in steps of `dilation`.
-        dilation: Distance between neighbors in the window; 1 is `window_mask`.
-
-    Returns:
-        True where |i - j| / dilation is a whole number below `size`.
+    A window with gaps has as many keys from farther away.
     """
     check_size("size", size)
     check_size("dilation", dilation)
@@ -173,14 +123,6 @@ def global_mask(
     """Global-token mask: the first tokens attend to all, and all attend to them.
 
     Joined to another pattern: `window_mask(...) | global_mask(...)`.
-
-    Args:
-        n_queries: T.
-        n_keys: S; None means T.
-        n_global: How many tokens at the start are global.
-
-    Returns:
-        True where query or key is global.
     """
     check_size("n_global", n_global)
     i, j = _positions(n_queries, n_keys)
@@ -190,16 +132,7 @@ def global_mask(
 def prefix_mask(
     n_queries: int, n_keys: int | None = None, *, n_prefix: int
 ) -> Bool[Tensor, "T S"]:
-    """Prefix mask: all may attend to the first tokens, and causally to the others.
-
-    Args:
-        n_queries: T.
-        n_keys: S; None means T.
-        n_prefix: How many tokens at the start all may attend to.
-
-    Returns:
-        True where the key is in the prefix or not after the query.
-    """
+    """Prefix mask: all may attend to the first tokens, and causally to the others."""
     check_size("n_prefix", n_prefix)
     i, j = _positions(n_queries, n_keys)
     return (j <= i) | (j < n_prefix)

@@ -6,28 +6,20 @@ r"""Multi-head attention (PyTorch).
 Vaswani et al. 2017, section 3.2.2, arXiv:1706.03762. With fewer key and value heads
 than query heads it is grouped-query attention, GQA (Ainslie et al. 2023,
 arXiv:2305.13245), with one of them multi-query attention, MQA (Shazeer 2019,
-arXiv:1911.02150).
-
-Departure: projections carry a bias, as in BERT and GPT-2.
+arXiv:1911.02150). Departure: projections carry a bias, as in BERT and GPT-2.
 """
 
-import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from course_lib.checks import (
-    check_context,
-    check_divides,
-    check_heads,
-    check_rate,
-    check_rotary,
-    check_scores,
-)
+from course_lib import checks
 from course_lib.torch.attention import attention
 from course_lib.torch.fused_attention import fused_attention, repeat_heads, with_causal
 from course_lib.torch.generation.cache import LayerCache
 from course_lib.torch.linear import linear
-from course_lib.torch.position import Rotary
+from course_lib.torch.position.rotary import Rotary
+
+__all__ = ["MultiHeadAttention", "merge_heads", "split_heads"]
 
 KeysValues = tuple[Tensor, Tensor]  # what project_kv returns: each *B G S Dh
 
@@ -35,13 +27,8 @@ KeysValues = tuple[Tensor, Tensor]  # what project_kv returns: each *B G S Dh
 class MultiHeadAttention(nn.Module):
     """Multi-head attention: several attentions in parallel, each on its projections.
 
-    Args:
-        d_model: Model width D, of input and output.
-        n_heads: Number of query heads H; each is Dh = D / H wide.
-        n_kv_heads: Number of key and value heads G, which divides H; None means H.
-        bias: Whether the four projections add a learned constant.
-        dropout: Share of the attention weights dropped in training.
-        rotary: Rotates queries and keys by their positions; None leaves them.
+    Keys and values have `n_kv_heads` heads, which divide the queries' `n_heads`; None
+    means as many. `dropout` is the share of weights dropped in training.
     """
 
     def __init__(
@@ -56,14 +43,12 @@ class MultiHeadAttention(nn.Module):
     ):
         super().__init__()
         n_kv_heads = n_heads if n_kv_heads is None else n_kv_heads
-        check_heads(d_model, n_heads, n_kv_heads)
-        check_rate("dropout", dropout)
-        self.n_heads, self.n_kv_heads = n_heads, n_kv_heads
-        self.d_head = d_model // n_heads
+        checks.check_heads(d_model, n_heads, n_kv_heads)
+        checks.check_rate("dropout", dropout)
+        self.n_heads, self.d_head = n_heads, d_model // n_heads
         if rotary is not None:
-            check_rotary((1, self.d_head), rotary.d_head)
-        self.rotary = rotary
-        d_kv = n_kv_heads * self.d_head
+            checks.check_rotary((1, self.d_head), rotary.d_head)
+        self.rotary, d_kv = rotary, n_kv_heads * self.d_head
         self.q_proj = linear(d_model, d_model, bias=bias)
         self.k_proj = linear(d_model, d_kv, bias=bias)
         self.v_proj = linear(d_model, d_kv, bias=bias)
@@ -80,35 +65,21 @@ class MultiHeadAttention(nn.Module):
         score_bias: Float[Tensor, "..."] | None = None,
         cache: LayerCache | None = None,
     ) -> Float[Tensor, "*B T D"]:
-        """Attend from each position of `x` to `context`.
+        """Attend from each position of `x` to `context`; without one, to `x` itself.
 
         Args:
             x: The sequence that queries come from.
-            context: Where keys and values come from: a sequence, or what `project_kv`
-                returned for it; None means `x` itself (self-attention).
+            context: Where keys and values come from: a sequence, or its `project_kv`.
             mask: True where a query may attend: `T S`, or `*#B #H #T #S`.
-            causal: Whether a query may attend to no later position, besides `mask`.
+            causal: Whether, besides, a query may attend to no later position.
             score_bias: Added to the scores: `H T S`, or `*#B #H #T #S`.
-            cache: One layer of a `KVCache`: puts the keys and values of `x` behind the
-                earlier ones, and S counts all of them.
-
-        Returns:
-            One vector for each position of `x`; where it may attend to nothing, the
-            output projection's bias.
+            cache: Puts the keys and values of `x` behind those before; S counts all.
         """
         offset = 0 if cache is None else cache.length
         q, k, v = self.project(x, context, cache)
-        check_scores(q.shape, k.shape, mask, score_bias)
-        heads = fused_attention(
-            q,
-            k,
-            v,
-            mask=mask,
-            causal=causal,
-            offset=offset,
-            score_bias=score_bias,
-            dropout=self.dropout,
-        )
+        checks.check_scores(q.shape, k.shape, mask, score_bias)
+        rules = {"mask": mask, "score_bias": score_bias, "dropout": self.dropout}
+        heads = fused_attention(q, k, v, causal=causal, offset=offset, **rules)
         return self.o_proj(merge_heads(heads))  # *B T D
 
     def maps(
@@ -122,9 +93,8 @@ class MultiHeadAttention(nn.Module):
     ) -> Float[Tensor, "*B H T S"]:
         """Attention maps: the weights that `forward` uses, without dropout."""
         q, k, v = self.project(x, context)
-        check_scores(q.shape, k.shape, mask, score_bias)
-        if causal:
-            mask = with_causal(mask, q, k)
+        checks.check_scores(q.shape, k.shape, mask, score_bias)
+        mask = with_causal(mask, q, k) if causal else mask
         k, v = repeat_heads(k, self.n_heads), repeat_heads(v, self.n_heads)
         return attention(q, k, v, mask=mask, bias=score_bias)[1]
 
@@ -133,56 +103,36 @@ class MultiHeadAttention(nn.Module):
         x: Float[Tensor, "*B T D"],
         context: Float[Tensor, "*B S D"] | KeysValues | None = None,
         cache: LayerCache | None = None,
-    ) -> tuple[
-        Float[Tensor, "*B H T Dh"],
-        Float[Tensor, "*B G S Dh"],
-        Float[Tensor, "*B G S Dh"],
-    ]:
-        """Queries, keys and values in heads; the cache takes the new ones in."""
-        check_context(x, context, self.q_proj.in_features, torch.Tensor)
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries, `*B H T Dh`, keys and values; the cache takes the new ones in."""
+        checks.check_context(x, context, self.q_proj.in_features, Tensor)
         offset = 0 if cache is None else cache.length
-        q = split_heads(self.q_proj(x), self.d_head)
-        if self.rotary is not None:
-            q = self.rotary(q, offset)
+        q = self._turn(split_heads(self.q_proj(x), self.d_head), offset)
         if isinstance(context, tuple):
             return q, *context
         k, v = self.project_kv(x if context is None else context, offset)
         return (q, k, v) if cache is None else (q, *cache.append(k, v))
 
     def project_kv(
-        self, context: Float[Tensor, "*B S D"], offset: int | Int[Tensor, ""] = 0
+        self, context: Float[Tensor, "*B S D"], offset: int = 0
     ) -> KeysValues:
-        """Keys and values of a context whose first vector stands at `offset`."""
-        check_context(context, None, self.q_proj.in_features, torch.Tensor)
-        v = split_heads(self.v_proj(context), self.d_head)
-        k = split_heads(self.k_proj(context), self.d_head)
-        return (k if self.rotary is None else self.rotary(k, offset)), v
+        """Keys and values, `*B G S Dh`, of a context that starts at `offset`."""
+        checks.check_context(context, None, self.q_proj.in_features, Tensor)
+        k, v = (
+            split_heads(f(context), self.d_head) for f in (self.k_proj, self.v_proj)
+        )
+        return self._turn(k, offset), v
+
+    def _turn(self, heads: Tensor, offset: int) -> Tensor:
+        return heads if self.rotary is None else self.rotary(heads, offset)
 
 
 def split_heads(x: Float[Tensor, "*B T D"], d_head: int) -> Float[Tensor, "*B H T Dh"]:
-    """Cut each vector into heads, and put heads before positions.
-
-    Args:
-        x: Vectors.
-        d_head: Width of a head, Dh.
-
-    Returns:
-        H = D / Dh sequences of short vectors.
-
-    Raises:
-        ValueError: If heads that wide do not fill a vector.
-    """
-    check_divides("d_head", d_head, "d_model", x.shape[-1])
+    """Cut each vector into heads of width `d_head`, and put heads before positions."""
+    checks.check_divides("d_head", d_head, "d_model", x.shape[-1])
     return x.unflatten(-1, (-1, d_head)).transpose(-3, -2)
 
 
 def merge_heads(heads: Float[Tensor, "*B H T Dh"]) -> Float[Tensor, "*B T D"]:
-    """Concatenate the heads of each position: `split_heads` undone.
-
-    Args:
-        heads: One sequence a head.
-
-    Returns:
-        One vector a position, D = H Dh wide.
-    """
+    """Concatenate the heads of each position: `split_heads` undone."""
     return heads.transpose(-3, -2).flatten(-2)

@@ -2,4 +2,3 @@
 
 from course_lib.training.batches import *
 from course_lib.training.history import *
-from course_lib.training.runs import *

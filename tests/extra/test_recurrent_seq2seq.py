@@ -110,7 +110,9 @@ def test_dropout_acts_on_the_target_embedding(wing, rng):
     model = translator(wing, dropout=0.5)
     memory = model.encode(source)  # in evaluation, without dropout
     model.train()
-    once, again = (wing.numpy(model._decode(target, memory, None)[1]) for _ in "12")
+    once, again = (
+        wing.numpy(model._decode(target, model.begin(memory))[1]) for _ in "12"
+    )
     np.testing.assert_array_equal(once[:, 0], again[:, 0])  # before the first token
     assert np.abs(once[:, 1:] - again[:, 1:]).max() > 1e-4
 
@@ -135,7 +137,7 @@ def test_a_cache_changes_nothing(wing, rng, attend):
     memory = model.encode(wing.array(source))
     cache = model.begin(memory)
     for t in range(T):
-        logits = model.decode(wing.array(target[:, t : t + 1]), memory, cache=cache)
+        logits = model.read(wing.array(target[:, t : t + 1]), cache)
         assert_close(wing.numpy(logits)[:, 0], whole[:, t])
 
 

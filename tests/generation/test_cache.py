@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from wings import assert_close
 
+from course_lib.config import Seq2SeqConfig
+
 B, T, D, H, KV = 2, 7, 12, 6, 3
 
 
@@ -65,16 +67,23 @@ def test_keys_of_another_batch_are_refused(wing, rng):
         model(x, kept)
 
 
-def test_a_cache_of_another_memory_is_refused(wing, rng):
+def test_a_block_reads_what_was_projected_of_a_memory_as_the_memory(wing, rng):
     block = wing.cast(wing.make(wing.lib.Block, D, H, cross_attention=True), "float64")
-    x, memory, other = (wing.array(rng.standard_normal((B, n, D))) for n in (T, 5, 6))
-    kept = wing.lib.KVCache(
-        1, B, H, T, D // H, like=x, memories=[block.cross_attention.project_kv(memory)]
-    )
-    with pytest.raises(ValueError, match="begun with this memory: got keys of 5"):
-        block(x, other, causal=True, cache=kept[0])
-    got = block(x, memory, causal=True, cache=kept[0])
+    x, memory = (wing.array(rng.standard_normal((B, n, D))) for n in (T, 5))
+    known = block.cross_attention.project_kv(memory)
+    got = block(x, known, causal=True)
     assert_close(wing.numpy(got), wing.numpy(block(x, memory, causal=True)))
+
+
+def test_a_cache_knows_its_memory_and_what_of_it_is_padding(wing, rng):
+    config = Seq2SeqConfig(vocab_size=11, max_len=9, d_model=D, n_layers=1, n_heads=H)
+    model = wing.cast(wing.make(wing.lib.Seq2Seq, config), "float64")
+    source, target = (wing.array(rng.integers(0, 11, (B, n))) for n in (5, T))
+    mask = wing.lib.padding_mask([3, 5], 5)
+    memory = model.encode(source, source_mask=mask)
+    got = model.read(target, model.begin(memory, T, source_mask=mask))
+    expected = model.decode(target, memory, source_mask=mask)
+    assert_close(wing.numpy(got), wing.numpy(expected))
 
 
 def test_the_cache_has_its_full_size_from_the_start(wing):

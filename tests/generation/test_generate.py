@@ -7,7 +7,7 @@ import pytest
 from models import randomize
 from wings import get_wing
 
-from course_lib.config import GPTConfig
+from course_lib.config import POSITIONS, GPTConfig
 
 V = 13
 CONFIG = GPTConfig(
@@ -45,7 +45,7 @@ def test_temperature_zero_is_greedy_search(wing, models):
     assert found == [by_hand(wing, model, prompt, 7) for prompt in PROMPTS]
 
 
-@pytest.mark.parametrize("position", ["learned", "sinusoidal", "rotary", "alibi"])
+@pytest.mark.parametrize("position", POSITIONS)
 def test_the_cache_changes_nothing(wing, position):
     model = gpt(wing, dataclasses.replace(CONFIG, position=position))
     texts = [
@@ -181,10 +181,10 @@ def test_nnx_compiles_once_for_any_prompt_and_any_setting(models):
     from wings import get_wing
 
     wing = get_wing("nnx")
-    module = wing.module("generation.generate")
+    module = wing.module("generation.write")
     model = models(wing)
     wing.lib.generate(model, [[1, 2]], max_new_tokens=9)
-    before = module._write._cache_size()
+    before = module._compiled._cache_size()
     for prompt, settings in (
         ([3], {}),
         ([1] * 7, {"seed": 3}),
@@ -192,7 +192,7 @@ def test_nnx_compiles_once_for_any_prompt_and_any_setting(models):
         ([4, 5], {"temperature": 0.0, "stop_token": 2, "max_new_tokens": 6}),
     ):
         wing.lib.generate(model, [prompt], **({"max_new_tokens": 9} | settings))
-    assert module._write._cache_size() == before
+    assert module._compiled._cache_size() == before
 
 
 BAD = {

@@ -17,7 +17,6 @@ from tiny import (
     VOCAB,
     averaged_loss,
     summed_loss,
-    tiny_class,
     tiny_data,
     tiny_gpt,
     tiny_model,
@@ -29,12 +28,10 @@ from course_lib.config import TrainConfig
 from course_lib.training import (
     Batches,
     History,
-    Runs,
     TrainingStopped,
     Windows,
     in_turn,
     schedules,
-    spread,
 )
 from course_lib.training.batches import batch_at
 from course_lib.training.progress import Progress, wanted
@@ -591,56 +588,6 @@ def test_perplexity_is_the_exponential_of_the_mean_loss(wing):
     wing.lib.set_weights(model, {n: 0 * w for n, w in tiny_weights().items()})
     unsure = wing.lib.perplexity(model, cut, summed_loss(wing))
     np.testing.assert_allclose(unsure, VOCAB, rtol=1e-12)
-
-
-def test_many_runs_are_the_runs_one_by_one(wing):
-    def make(seed):
-        made.append(seed)
-        return wing.cast(wing.make(tiny_class(wing.name), 0.3, seed=seed), "float64")
-
-    def evaluate(model):
-        return wing.lib.mean_loss(model, [batches(0)], summed_loss(wing))
-
-    made, batches = [], Batches(*tiny_data(), batch_size=12, seed=2)
-    config = TrainConfig(steps=5, learning_rate=0.02, seed=99)
-    runs = wing.lib.fit_many(
-        make,
-        batches,
-        summed_loss(wing),
-        seeds=(3, 5, 7),
-        config=config,
-        evaluate=evaluate,
-    )
-    assert made == runs.seeds == [3, 5, 7]
-    model = make(5)
-    alone = wing.lib.fit(
-        model,
-        batches,
-        summed_loss(wing),
-        config=dataclasses.replace(config, seed=5),
-        evaluate=evaluate,
-    )
-    assert runs.histories[1] == alone
-    weights = wing.lib.get_weights(runs.models[1])
-    for name, w in wing.lib.get_weights(model).items():
-        assert (w == weights[name]).all()
-    assert runs.losses.tolist() == [history.losses for history in runs.histories]
-    ends = sorted(history.evals["loss"][-1] for history in runs.histories)
-    assert len(set(ends)) == 3
-    assert runs.final() == (ends[1], ends[0], ends[2])
-    records = [history.evals["loss"] for history in runs.histories]
-    assert runs.evals().tolist() == records
-
-
-def test_runs_of_several_lengths_lie_beside_each_other():
-    histories = [History(losses=[5.0, 4.0, 2.0]), History(losses=[1.0, 2.0])]
-    runs = Runs([0, 1], [None, None], histories)
-    np.testing.assert_array_equal(runs.losses, [[5, 4, 2], [1, 2, math.nan]])
-    median, low, high = spread(runs.losses)
-    np.testing.assert_array_equal(median, [3, 3, 2])
-    np.testing.assert_array_equal(low, [1, 2, 2])
-    np.testing.assert_array_equal(high, [5, 4, 2])
-    np.testing.assert_array_equal(spread(np.full((2, 1), math.nan)).median, [math.nan])
 
 
 # What surrounds a run

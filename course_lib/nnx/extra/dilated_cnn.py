@@ -14,15 +14,13 @@ from jaxtyping import Float
 from course_lib.checks import check_size, check_steps, check_tensors
 from course_lib.nnx.linear import _XAVIER
 
+__all__ = ["DilatedCNN"]
+
 
 class DilatedCNN(nnx.Module):
     """Dilated causal convolutions: each layer looks twice as far back as the one below.
 
-    Args:
-        d_model: Width D of input and output.
-        n_layers: Number of layers; layer l has dilation 2^l.
-        kernel_size: Steps that one filter spans.
-        rngs: Source of the random start.
+    Layer l has dilation 2^l; one filter spans `kernel_size` steps.
     """
 
     def __init__(

@@ -29,6 +29,8 @@ from course_lib.checks import (
 )
 from course_lib.nnx.attention import softmax
 
+__all__ = ["LearnedMetric", "kernel_scores", "leave_one_out", "nadaraya_watson"]
+
 KERNELS = ("gaussian", "epanechnikov", "boxcar")
 
 
@@ -37,13 +39,9 @@ def kernel_scores(
 ) -> Float[Array, "*B"]:
     """Attention score of a distance: the logarithm of a kernel, up to a constant.
 
-    Args:
-        squared_distance: Squared distances in bandwidths, u² = |x - x_i|² / h².
-        kernel: "gaussian" (-u²/2), "epanechnikov" (log(1 - u²) for u < 1) or "boxcar"
-            (0 for u <= 1).
-
-    Returns:
-        Scores; -inf where the kernel is 0.
+    The argument is the squared distance in bandwidths, u² = |x - x_i|² / h². Kernels
+    are "gaussian" (-u²/2), "epanechnikov" (log(1 - u²) for u < 1) and "boxcar" (0 for u
+    <= 1); where one is 0, the score is -inf.
     """
     check_choice("kernel", kernel, KERNELS)
     u2 = squared_distance
@@ -70,10 +68,9 @@ def nadaraya_watson(
         queries: Points to predict at.
         keys: Points of the sample.
         values: Outcomes at the keys.
-        bandwidth: Width of the kernel in the features' own units; one number, or one
-            for each feature.
+        bandwidth: In the features' own units; one number, or one for each feature.
         kernel: How weight falls with distance; see `kernel_scores`.
-        mask: True where a query may use a key; None allows every key.
+        mask: True where a query may use a key.
 
     Returns:
         Predictions and weights. A row of weights sums to 1, or is 0 where no key is
@@ -99,14 +96,7 @@ def leave_one_out(
 ) -> Float[Array, ""]:
     """Leave-one-out cross-validation: mean squared error of each point from the others.
 
-    Args:
-        keys: Points of the sample.
-        values: Outcomes at the keys.
-        bandwidth: As in `nadaraya_watson`.
-        kernel: As in `nadaraya_watson`.
-
-    Returns:
-        The error; a point without a neighbor in reach is predicted as 0.
+    A point without a neighbor in reach is predicted as 0.
     """
     others = ~jnp.eye(keys.shape[0], dtype=bool)
     predicted, _ = nadaraya_watson(
@@ -120,11 +110,6 @@ class LearnedMetric(nnx.Module):
 
     Bandwidths are kept as logarithms, so that they stay positive. A feature that only
     adds noise ends with a wide one: distance along it no longer counts.
-
-    Args:
-        n_features: F.
-        bandwidth: Initial value of every bandwidth.
-        rngs: Not used: the start is not random. Every piece takes it.
     """
 
     def __init__(

@@ -22,17 +22,13 @@ from jaxtyping import Bool, Float
 from course_lib.checks import check_size, check_steps, check_tensors
 from course_lib.nnx.linear import linear
 
+__all__ = ["LSTM", "RNN"]
+
 State = tuple[Array, ...]
 
 
 class RNN(nnx.Module):
-    """Recurrent network (RNN): a hidden state that each step updates.
-
-    Args:
-        d_in: Input width.
-        d_model: Width D of the hidden state.
-        rngs: Source of the random start.
-    """
+    """Recurrent network (RNN): a hidden state that each step updates."""
 
     n_gates, n_states = 1, 1
 
@@ -57,17 +53,12 @@ class RNN(nnx.Module):
         mask: Bool[Array, "*B T"] | None = None,
         reverse: bool = False,
     ) -> tuple[Float[Array, "*B T D"], tuple[Float[Array, "*B D"], ...]]:
-        """Read the sequence step by step.
+        """Read the sequence step by step, from the last to the first with `reverse`.
 
-        Args:
-            x: The sequence.
-            state: Initial state, as returned by an earlier call; None starts at 0.
-            mask: False at padding, where the state is carried over unchanged.
-            reverse: Read from the last step to the first.
-
-        Returns:
-            The hidden state after each step, in the order of `x`, and the final state:
-            (h,), or (h, c) for an LSTM.
+        Starts from `state`, as returned by an earlier call, or from 0. Where `mask` is
+        False, at padding, the state is carried over unchanged. Returns the hidden state
+        after each step, in the order of `x`, and the final state: (h,), or (h, c) for
+        an LSTM.
         """
         check_tensors(jax.Array, x=x)
         check_steps(x.shape, self.d_in, mask)
@@ -91,13 +82,7 @@ class RNN(nnx.Module):
 
 
 class LSTM(RNN):
-    """Long short-term memory (LSTM): gates decide what a cell writes, keeps and shows.
-
-    Args:
-        d_in: Input width.
-        d_model: Width D of the hidden state and of the cell.
-        rngs: Source of the random start.
-    """
+    """Long short-term memory (LSTM): gates decide what a cell writes, keeps, shows."""
 
     n_gates, n_states = 4, 2
 

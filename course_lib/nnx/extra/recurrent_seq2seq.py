@@ -21,36 +21,36 @@ from course_lib.nnx.extra.additive_attention import (
     additive_attention,
 )
 from course_lib.nnx.extra.recurrent import LSTM
-from course_lib.nnx.linear import _normal, linear
+from course_lib.nnx.linear import linear, normal
+
+__all__ = ["RecurrentCache", "RecurrentSeq2Seq"]
 
 
 class RecurrentCache(nnx.Module):
-    """State of autoregressive decoding: hidden state, cell, and the memory's keys."""
+    """State of autoregressive decoding: hidden state, cell, and what is read anew.
+
+    `keys` are the memory's, if the model attends; `memory_mask` is False at padding.
+    """
 
     def __init__(
         self,
         h: Float[Array, "B D"],
         c: Float[Array, "B D"],
+        memory: Float[Array, "B S D"],
         keys: Float[Array, "B S D"] | None,
+        memory_mask: Bool[Array, "B 1 1 S"] | None,
     ):
         self.h, self.c = nnx.Cache(h), nnx.Cache(c)
-        self.keys = None if keys is None else nnx.Cache(keys)
+        self.memory, self.keys = nnx.data(memory), nnx.data(keys)
+        self.memory_mask = nnx.data(memory_mask)
 
 
 class RecurrentSeq2Seq(nnx.Module):
     """Recurrent encoder-decoder for translation, with or without attention.
 
-    With attention, each target token reads the source anew (Bahdanau); without, all of
-    the source has to fit into one vector (Sutskever).
-
-    Args:
-        source_vocab_size: Number of source tokens.
-        target_vocab_size: Number of target tokens.
-        d_model: Width D of embeddings, states and annotations; even, since each
-            direction of the encoder gets half.
-        attend: Whether the decoder attends to the source.
-        dropout: Rate, on the embeddings and before the last layer.
-        rngs: Source of the random start and of dropout.
+    With `attend`, each target token reads the source anew (Bahdanau); without, all of
+    the source has to fit into one vector (Sutskever). Each direction of the encoder
+    gets half of `d_model`. Dropout acts on the embeddings and before the last layer.
     """
 
     def __init__(
@@ -67,12 +67,12 @@ class RecurrentSeq2Seq(nnx.Module):
         check_size("target_vocab_size", target_vocab_size)
         check_even("d_model", d_model, "each reading direction gets half of it")
         check_rate("dropout", dropout)
-        normal = _normal(d_model**-0.5)
+        start = normal(d_model**-0.5)
         self.source_embedding = nnx.Embed(
-            source_vocab_size, d_model, embedding_init=normal, rngs=rngs
+            source_vocab_size, d_model, embedding_init=start, rngs=rngs
         )
         self.target_embedding = nnx.Embed(
-            target_vocab_size, d_model, embedding_init=normal, rngs=rngs
+            target_vocab_size, d_model, embedding_init=start, rngs=rngs
         )
         self.forward_lstm = LSTM(d_model, d_model // 2, rngs=rngs)
         self.backward_lstm = LSTM(d_model, d_model // 2, rngs=rngs)
@@ -92,18 +92,19 @@ class RecurrentSeq2Seq(nnx.Module):
         *,
         source_mask: Bool[Array, "B 1 1 S"] | None = None,
     ) -> Float[Array, "B T V"]:
-        """Score the next target token at every position (teacher forcing).
+        """Logits of the next target token at every position (teacher forcing).
 
-        Args:
-            source: Source token ids.
-            target: Target token ids, shifted right: the start token first.
-            source_mask: True at source tokens, False at padding behind them.
-
-        Returns:
-            Logits: at position t, for what follows `target[:, : t + 1]`.
+        The target is shifted right, the start token first; `source_mask` is False at
+        padding behind the source.
         """
         memory = self.encode(source, source_mask=source_mask)
         return self.decode(target, memory, source_mask=source_mask)
+
+    @property
+    def vocab_sizes(self) -> tuple[int, int]:
+        """How many tokens source and target have."""
+        tables = self.source_embedding, self.target_embedding
+        return tables[0].num_embeddings, tables[1].num_embeddings
 
     def encode(
         self,
@@ -119,30 +120,36 @@ class RecurrentSeq2Seq(nnx.Module):
         behind, _ = self.backward_lstm(x, mask=real, reverse=True)
         return jnp.concatenate([before, behind], axis=-1)
 
-    def begin(
-        self, memory: Float[Array, "B S D"], max_len: int | None = None
-    ) -> RecurrentCache:
-        """Start autoregressive decoding: the cache that `decode` carries on.
-
-        `max_len` is not used, since a state's size is fixed; `Seq2Seq` needs it.
-        """
-        keys = None if self.attention is None else self.attention.k_proj(memory)
-        h = jnp.tanh(self.start(_last_states(memory)))
-        return RecurrentCache(h, jnp.zeros_like(h), keys)
-
     def decode(
         self,
         target: Int[Array, "B T"],
         memory: Float[Array, "B S D"],
         *,
         source_mask: Bool[Array, "B 1 1 S"] | None = None,
-        cache: RecurrentCache | None = None,
     ) -> Float[Array, "B T V"]:
-        """Logits as from `__call__`, given the memory that `encode` returned.
+        """Logits of the next token, given the memory that `encode` returned."""
+        return self._decode(target, self.begin(memory, source_mask=source_mask))[0]
 
-        With a `cache`, `target` is what comes after the tokens the cache has seen.
+    def begin(
+        self,
+        memory: Float[Array, "B S D"],
+        max_len: int | None = None,
+        *,
+        source_mask: Bool[Array, "B 1 1 S"] | None = None,
+    ) -> RecurrentCache:
+        """A cache with no token of the target in it yet.
+
+        A state's size is fixed, so `max_len` is not used; `Seq2Seq` needs it.
         """
-        return self._decode(target, memory, source_mask, cache)[0]
+        keys = None if self.attention is None else self.attention.k_proj(memory)
+        h = jnp.tanh(self.start(_last_states(memory)))
+        return RecurrentCache(h, jnp.zeros_like(h), memory, keys, source_mask)
+
+    def read(
+        self, ids: Int[Array, "B T"], cache: RecurrentCache
+    ) -> Float[Array, "B T V"]:
+        """Logits after each of the target's newest tokens, which the cache takes in."""
+        return self._decode(ids, cache)[0]
 
     def maps(
         self,
@@ -151,27 +158,16 @@ class RecurrentSeq2Seq(nnx.Module):
         *,
         source_mask: Bool[Array, "B 1 1 S"] | None = None,
     ) -> Float[Array, "B T S"]:
-        """The alignment: each target position's attention weights over the source.
-
-        Raises:
-            ValueError: The model was built without attention.
-        """
+        """The alignment: each target position's attention weights over the source."""
         if self.attention is None:
             raise ValueError("maps needs a model built with attend=True: got False.")
         memory = self.encode(source, source_mask=source_mask)
-        return self._decode(target, memory, source_mask)[1]
+        return self._decode(target, self.begin(memory, source_mask=source_mask))[1]
 
-    def _decode(
-        self,
-        target: Array,
-        memory: Array,
-        mask: Array | None,
-        cache: RecurrentCache | None = None,
-    ) -> tuple[Array, Array]:
+    def _decode(self, target: Array, cache: RecurrentCache) -> tuple[Array, Array]:
         """Logits and attention weights."""
         check_ids("target", target, self.target_embedding.num_embeddings)
-        cache = self.begin(memory) if cache is None else cache
-        keys = None if cache.keys is None else cache.keys[...]
+        memory, keys, mask = cache.memory, cache.keys, cache.memory_mask
         mask = None if mask is None else mask[:, 0]  # B 1 S
         fixed = _last_states(memory), jnp.zeros(memory.shape[:2], memory.dtype)
 

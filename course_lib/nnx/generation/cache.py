@@ -13,47 +13,29 @@ from collections.abc import Sequence
 import jax.numpy as jnp
 from flax import nnx
 from jax import Array, lax
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from course_lib.checks import check_cache_room, check_size
 
+__all__ = ["KVCache", "LayerCache"]
+
 
 class LayerCache(nnx.Module):
-    """The keys and values of one layer.
+    """The keys and values of one layer: room for them, filled from the front."""
 
-    Args:
-        k: Room for keys, filled from the front.
-        v: Room for values.
-        stored: Tokens in them already.
-        memory: Keys and values of the whole source, for cross-attention of the same
-            block: what `project_kv` returned. None where there is none.
-    """
-
-    def __init__(
-        self,
-        k: Float[Array, "B H S Dh"],
-        v: Float[Array, "B H S Dh"],
-        *,
-        stored: int = 0,
-        memory: tuple[Array, Array] | None = None,
-    ):
+    def __init__(self, k: Float[Array, "B H S Dh"], v: Float[Array, "B H S Dh"]):
         self.k, self.v = nnx.Cache(k), nnx.Cache(v)
-        self.kept = nnx.data([nnx.Cache(t) for t in memory or ()])
-        self.stored = nnx.Cache(jnp.asarray(stored, jnp.int32))
+        self.stored = nnx.Cache(jnp.zeros((), jnp.int32))
 
     def append(
         self, k: Float[Array, "B H T Dh"], v: Float[Array, "B H T Dh"]
     ) -> tuple[Float[Array, "B H S Dh"], Float[Array, "B H S Dh"]]:
-        """Store the keys and values of the newest tokens behind the others.
+        """Store the newest keys and values; returns what attention is to look at.
 
-        Returns:
-            Keys and values that attention is to look at: here, the whole room, since a
-            compiled program knows sizes but not how much is stored. What lies behind
-            the newest token is in the future and must be masked.
-
-        Raises:
-            ValueError: They do not fit in; nothing is stored. Inside a compiled program
-                only what can never fit is noticed.
+        Here that is the whole room, since a compiled program knows sizes but not how
+        much is stored: what lies behind the newest token is the future, and must be
+        masked. What does not fit is refused and not stored; inside a compiled program
+        only what can never fit is noticed.
         """
         check_cache_room(self.length, k.shape, self.k.shape)
         start, axis = self.length, -2
@@ -63,14 +45,9 @@ class LayerCache(nnx.Module):
         return self.k[...], self.v[...]
 
     @property
-    def length(self) -> int | Int[Array, ""]:
+    def length(self) -> Int[Array, ""]:
         """Tokens stored so far."""
         return self.stored[...]
-
-    @property
-    def memory(self) -> tuple[Array, Array] | None:
-        """Keys and values of the source; None where there is none."""
-        return (self.kept[0][...], self.kept[1][...]) if len(self.kept) else None
 
 
 class KVCache(nnx.Module):
@@ -83,11 +60,9 @@ class KVCache(nnx.Module):
         max_len: Tokens that fit in.
         d_head: Width of a head.
         like: An array whose dtype the cache takes; None means float32.
-        memories: What `project_kv` of each layer's cross-attention returned; None where
-            there is none.
-
-    Raises:
-        ValueError: A size is not a whole number of at least 1.
+        memories: What a translator reads besides: for each layer, what `project_kv` of
+            its cross-attention returned.
+        memory_mask: True where that may be attended to.
     """
 
     def __init__(
@@ -99,23 +74,18 @@ class KVCache(nnx.Module):
         d_head: int,
         *,
         like: Float[Array, "..."] | None = None,
-        memories: Sequence[tuple[Array, Array]] | None = None,
+        memories: Sequence[tuple[Array, Array]] = (),
+        memory_mask: Bool[Array, "..."] | None = None,
     ):
         shape = (n_layers, batch, n_kv_heads, max_len, d_head)
         names = ("n_layers", "batch", "n_kv_heads", "max_len", "d_head")
         for name, size in zip(names, shape, strict=True):
             check_size(name, size)
         dtype = jnp.float32 if like is None else like.dtype
-        self.layers = nnx.data(
-            [
-                LayerCache(
-                    jnp.zeros(shape[1:], dtype),
-                    jnp.zeros(shape[1:], dtype),
-                    memory=None if memories is None else memories[i],
-                )
-                for i in range(n_layers)
-            ]
-        )
+        rooms = (jnp.zeros((2, *shape[1:]), dtype) for _ in range(n_layers))
+        self.layers = nnx.data([LayerCache(k, v) for k, v in rooms])
+        self.memories = nnx.data(list(memories))
+        self.memory_mask = nnx.data(memory_mask)
 
     def __getitem__(self, layer: int) -> LayerCache:
         return self.layers[layer]
@@ -126,7 +96,7 @@ class KVCache(nnx.Module):
             layer.stored[...] = jnp.asarray(length, layer.stored.dtype)
 
     @property
-    def length(self) -> int | Int[Array, ""]:
+    def length(self) -> Int[Array, ""]:
         """Tokens stored so far."""
         return self.layers[0].length
 
@@ -134,3 +104,8 @@ class KVCache(nnx.Module):
     def max_len(self) -> int:
         """Tokens that fit in."""
         return self.layers[0].k.shape[-2]
+
+
+def span(cache: KVCache | None, n_new: int) -> tuple[int | Int[Array, ""], int]:
+    """Where new tokens stand behind those in a cache, and how many keys they see."""
+    return (0, n_new) if cache is None else (cache.length, cache.max_len)

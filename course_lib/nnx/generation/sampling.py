@@ -19,16 +19,11 @@ from jaxtyping import Float, Int
 
 from course_lib.checks import check_sampling, check_tensors
 
+__all__ = ["greedy", "keep_top_k", "keep_top_p", "sample"]
+
 
 def greedy(logits: Float[Array, "*B V"]) -> Int[Array, "*B"]:
-    """Greedy decoding: the likeliest token; of equals, the one with the smallest id.
-
-    Args:
-        logits: Scores of the next token.
-
-    Returns:
-        Token ids.
-    """
+    """Greedy decoding: the likeliest token; of equals, the one with the smallest id."""
     check_tensors(jax.Array, logits=logits)
     return logits.argmax(axis=-1)
 
@@ -36,15 +31,7 @@ def greedy(logits: Float[Array, "*B V"]) -> Int[Array, "*B"]:
 def keep_top_k(
     logits: Float[Array, "*B V"], k: int | Int[Array, ""]
 ) -> Float[Array, "*B V"]:
-    """Top-k sampling: forbid all but the k likeliest tokens.
-
-    Args:
-        logits: Scores of the next token.
-        k: How many stay; more than there are keeps all. Of equals, smaller ids stay.
-
-    Returns:
-        The scores, with -inf where a token is out.
-    """
+    """Top-k sampling: forbid all but the k likeliest tokens, of equals the later."""
     check_tensors(jax.Array, logits=logits)
     check_sampling(top_k=k)
     return jnp.where(_rank(logits) >= k, -math.inf, logits)
@@ -55,12 +42,7 @@ def keep_top_p(
 ) -> Float[Array, "*B V"]:
     """Nucleus sampling: forbid all but the smallest set of tokens with mass p or more.
 
-    Args:
-        logits: Scores of the next token.
-        p: Mass to keep, above 0 and at most 1. The likeliest token always stays.
-
-    Returns:
-        The scores, with -inf where a token is out.
+    The likeliest token always stays.
     """
     check_tensors(jax.Array, logits=logits)
     check_sampling(top_p=p)
@@ -75,15 +57,10 @@ def keep_top_p(
 def sample(
     logits: Float[Array, "*B V"], uniform: Float[Array, "*B"]
 ) -> Int[Array, "*B"]:
-    """Draw a token with the probability that its score gives it.
+    """Draw a token with the probability that its score gives it; -inf is never drawn.
 
-    Args:
-        logits: Scores of the next token; -inf is never drawn.
-        uniform: Numbers drawn beforehand, at least 0 and less than 1, one for each
-            draw.
-
-    Returns:
-        Token ids: the first whose cumulated probability passes the number.
+    It is the first whose cumulated probability passes `uniform`, a number in [0, 1)
+    that was drawn beforehand.
     """
     check_tensors(jax.Array, logits=logits, uniform=uniform)
     reached = jnp.cumsum(jax.nn.softmax(logits, axis=-1), axis=-1)

@@ -8,19 +8,20 @@ predicted at once.
 """
 
 from functools import partial
+from typing import Any
 
-import jax
-import jax.numpy as jnp
-import numpy as np
 from flax import nnx
-from jax import Array, lax
+from jax import Array
 from jaxtyping import Bool, Int
 
-from course_lib.generation.beam_search import Hypothesis, beam_search
-from course_lib.generation.inputs import check_translation, cut
+from course_lib.generation.beam_search import Hypothesis
+from course_lib.generation.inputs import translation_inputs
 from course_lib.nnx.evaluation import evaluating
 from course_lib.nnx.extra.recurrent_seq2seq import RecurrentSeq2Seq
+from course_lib.nnx.generation.write import write, write_beams
 from course_lib.nnx.seq2seq import Seq2Seq
+
+__all__ = ["beam_translate", "translate"]
 
 
 def translate(
@@ -34,76 +35,22 @@ def translate(
 ) -> list[list[int]]:
     """Greedy decoding: write the likeliest next token, again and again.
 
-    Args:
-        model: Used in evaluation mode; each part's own mode is restored.
-        source: Token ids.
-        start_token: What the target began with in training.
-        stop_token: What it ended with.
-        max_new_tokens: Longest target.
-        source_mask: True at real source tokens, such as
-            `padding_mask_from_ids(source, pad_id)`.
-
-    Returns:
-        One target for each source, without start and stop token.
-
-    Raises:
-        ValueError: A token is not in its vocabulary, or a size is not positive.
+    Returns one target for each source, without start and stop token. Padding of the
+    source is where `source_mask`, such as `padding_mask_from_ids(source, pad_id)`, is
+    False. The model is used in evaluation mode, and each part's own mode is restored.
     """
-    _check(model, source, start_token, stop_token, max_new_tokens)
-    with evaluating(model):
-        graph, state = nnx.split(model)
-    ids = _write(
-        graph, state, source, source_mask, start_token, stop_token, max_new_tokens
+    given = translation_inputs(
+        source, model.vocab_sizes, start_token, stop_token, max_new_tokens
     )
-    return [cut(row, stop_token) for row in np.asarray(ids).tolist()]
+    with evaluating(model):
+        cache = _begin(model, source, source_mask, max_new_tokens)
+        return write(model, cache, given, max_new_tokens + 1, stop_token=stop_token)
 
 
-@partial(jax.jit, static_argnames=("graph", "max_new_tokens"))
-def _write(
-    graph: nnx.GraphDef,
-    state: nnx.State,
-    source: Array,
-    source_mask: Array | None,
-    start_token: Array,
-    stop_token: Array,
-    max_new_tokens: int,
-) -> Array:
-    model = nnx.merge(graph, state)
+@partial(nnx.jit, static_argnames="max_len")
+def _begin(model: Any, source: Array, source_mask: Array | None, max_len: int) -> Any:
     memory = model.encode(source, source_mask=source_mask)
-    # Room for the whole target: a compiled program knows its sizes beforehand.
-    ids = jnp.zeros((source.shape[0], max_new_tokens), source.dtype)
-    token = jnp.full_like(source[:, :1], start_token)
-    cache_graph, kept = nnx.split(model.begin(memory, max_new_tokens))
-
-    def going_on(loop):
-        t, _, _, done, _ = loop
-        return (t < max_new_tokens) & ~done.all()
-
-    def write(loop):
-        t, token, ids, done, kept = loop
-        cache = nnx.merge(cache_graph, kept)
-        logits = model.decode(token, memory, source_mask=source_mask, cache=cache)
-        token = logits.argmax(axis=-1).astype(ids.dtype)
-        ids = ids.at[:, t].set(token[:, 0])
-        return t + 1, token, ids, done | (token == stop_token), nnx.state(cache)
-
-    done = jnp.zeros_like(token, bool)
-    return lax.while_loop(going_on, write, (0, token, ids, done, kept))[2]
-
-
-@partial(jax.jit, static_argnames=("graph",))
-def _encode(graph: nnx.GraphDef, state: nnx.State, source: Array) -> Array:
-    return nnx.merge(graph, state).encode(source)
-
-
-@partial(jax.jit, static_argnames=("graph",))
-def _next_log_probs(
-    graph: nnx.GraphDef, state: nnx.State, ids: Array, memory: Array, t: Array
-) -> Array:
-    memory = jnp.broadcast_to(memory, (len(ids), *memory.shape[1:]))
-    logits = nnx.merge(graph, state).decode(ids, memory)
-    logits = lax.dynamic_index_in_dim(logits, t, axis=1, keepdims=False)
-    return jax.nn.log_softmax(logits, axis=-1)
+    return model.begin(memory, max_len, source_mask=source_mask)
 
 
 def beam_translate(
@@ -116,55 +63,23 @@ def beam_translate(
     max_new_tokens: int,
     length_penalty: float = 0.0,
 ) -> list[Hypothesis]:
-    """Beam search for the likeliest target of one source.
-
-    Args:
-        model: As in `translate`.
-        source: Token ids of one source.
-        n_beams: Beginnings kept; one is greedy decoding.
-        start_token: What the target began with in training.
-        stop_token: What it ended with.
-        max_new_tokens: Longest target.
-        length_penalty: At least 0; larger favors longer targets. See
-            `course_lib.generation.beam_search`.
-
-    Returns:
-        At most `n_beams` targets, the best first, each with its log-probability.
-    """
-    _check(model, source, start_token, stop_token, max_new_tokens)
-    with evaluating(model):
-        graph, state = nnx.split(model)
-    memory = _encode(graph, state, source)
-
-    def next_log_probs(rows: np.ndarray) -> np.ndarray:
-        # Filled up to one size, so that one program serves every step.
-        ids = np.zeros((n_beams, max_new_tokens), np.int32)
-        ids[: len(rows), : rows.shape[1]] = rows
-        found = _next_log_probs(
-            graph, state, jnp.asarray(ids), memory, rows.shape[1] - 1
-        )
-        return np.asarray(found, dtype=np.float64)[: len(rows)]
-
-    return beam_search(
-        next_log_probs,
-        [start_token],
-        n_beams=n_beams,
-        max_new_tokens=max_new_tokens,
-        stop_token=stop_token,
-        length_penalty=length_penalty,
+    """Beam search for the likeliest targets of one source; see `beam_search`."""
+    translation_inputs(
+        source, model.vocab_sizes, start_token, stop_token, max_new_tokens
     )
+    with evaluating(model):
+        return write_beams(
+            model,
+            _encode(model, source),
+            [start_token],
+            max_new_tokens,
+            n_beams=n_beams,
+            max_new_tokens=max_new_tokens,
+            stop_token=stop_token,
+            length_penalty=length_penalty,
+        )
 
 
-def _check(
-    model: Seq2Seq | RecurrentSeq2Seq,
-    source: Array,
-    start_token: int,
-    stop_token: int,
-    max_new_tokens: int,
-) -> None:
-    if isinstance(model, RecurrentSeq2Seq):
-        tables = model.source_embedding, model.target_embedding
-        sizes = tables[0].num_embeddings, tables[1].num_embeddings
-    else:
-        sizes = model.config.vocab_size, model.config.vocab_target
-    check_translation(source, sizes, start_token, stop_token, max_new_tokens)
+@nnx.jit
+def _encode(model: Any, source: Array) -> Array:
+    return model.encode(source)

@@ -5,27 +5,23 @@ r"""ALiBi: attention with linear biases, distance subtracted from scores (Flax N
 Press et al. 2022, section 3, arXiv:2108.12409.
 """
 
-from functools import lru_cache
-from typing import Any
+from dataclasses import dataclass
 
-import jax
 import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float, Int
 
 from course_lib.checks import check_size, check_span
+from course_lib.nnx.position.base import Positions
+
+__all__ = ["ALiBi", "alibi_bias", "alibi_slopes"]
 
 
 def alibi_slopes(n_heads: int) -> list[float]:
     """ALiBi's slopes m_h: how fast each head's scores fall with distance.
 
-    Args:
-        n_heads: H. For a power of two, slopes go from 2^(-8/H) to 2^-8 in equal ratios;
-            other numbers are filled up as in the authors' code, with every other slope
-            of twice the next lower power of two.
-
-    Returns:
-        One positive number a head.
+    For a power of two they go from 2^(-8/H) to 2^-8 in equal ratios; other numbers are
+    filled up as in the authors' code, with every other slope of the next power of two.
     """
     check_size("n_heads", n_heads)
     power = 2 ** (n_heads.bit_length() - 1)
@@ -44,16 +40,8 @@ def alibi_bias(
 ) -> Float[Array, "H T S"]:
     """ALiBi: a penalty on far keys, linear in the distance, at each head's own rate.
 
-    Args:
-        n_heads: H.
-        n_queries: T.
-        n_keys: S; None means T.
-        offset: Where the first query stands among the keys; None puts the last query at
-            the last key.
-        like: An array whose dtype the result takes; None means 32 bits.
-
-    Returns:
-        Numbers to add to the scores: 0 at a query's own position, negative elsewhere.
+    The first query stands at key `offset`; None puts the last query at the last key.
+    The dtype is that of `like`; None means 32 bits.
     """
     n_keys = n_queries if n_keys is None else n_keys
     check_span(n_queries, n_keys, offset)
@@ -61,11 +49,26 @@ def alibi_bias(
     first = n_keys - n_queries if offset is None else offset
     queries = first + jnp.arange(n_queries)
     distance = abs(queries[:, None] - jnp.arange(n_keys))  # T S
-    slopes = _slopes(n_heads, jnp.promote_types(dtype, jnp.float32))
+    wide = jnp.promote_types(dtype, jnp.float32)
+    slopes = jnp.asarray(alibi_slopes(n_heads), wide)
     return (-slopes[:, None, None] * distance).astype(dtype)
 
 
-@lru_cache(maxsize=8)
-def _slopes(n_heads: int, dtype: Any) -> Array:
-    with jax.ensure_compile_time_eval():  # a constant also of compiled programs
-        return jnp.asarray(alibi_slopes(n_heads), dtype=dtype)
+@dataclass(frozen=True)
+class ALiBi(Positions):
+    """ALiBi as a position scheme."""
+
+    n_heads: int
+
+    def __post_init__(self):
+        check_size("n_heads", self.n_heads)
+
+    def bias(
+        self,
+        n_queries: int,
+        n_keys: int,
+        offset: int | Int[Array, ""],
+        like: Float[Array, "..."],
+    ) -> Float[Array, "H T S"]:
+        """Eq. 1."""
+        return alibi_bias(self.n_heads, n_queries, n_keys, offset=offset, like=like)

@@ -15,23 +15,19 @@ from jax import Array
 from jaxtyping import Float, Int
 
 from course_lib.checks import check_even, check_positions, check_size
+from course_lib.nnx.embedding import embedding
+from course_lib.nnx.position.base import Positions
 
-_START = nnx.initializers.normal(0.02)  # made once: see linear.py
+__all__ = ["Learned", "Learned2D"]
 
 
-class Learned(nnx.Module):
-    """Learned positions: one vector for each place in a sequence.
-
-    Args:
-        max_len: Rows of the table: the longest sequence.
-        d_model: D.
-        rngs: Source of the random start.
-    """
+class Learned(Positions, nnx.Module):
+    """Learned positions: one vector for each of `max_len` places in a sequence."""
 
     def __init__(self, max_len: int, d_model: int, *, rngs: nnx.Rngs):
         check_size("max_len", max_len)
-        check_size("d_model", d_model)
-        self.table = nnx.Embed(max_len, d_model, embedding_init=_START, rngs=rngs)
+        self.max_len = max_len
+        self.table = embedding(max_len, d_model, std=0.02, rngs=rngs)
 
     def __call__(
         self,
@@ -46,24 +42,23 @@ class Learned(nnx.Module):
         rows = jax.lax.dynamic_slice_in_dim(table, offset, n_positions)
         return rows if like is None else rows.astype(like.dtype)
 
+    def add(self, x: Float[Array, "*B T D"], offset: int | Int[Array, ""] = 0) -> Array:
+        """Eq. 1."""
+        return x + self(x.shape[-2], offset, like=x)
 
-class Learned2D(nnx.Module):
+
+class Learned2D(Positions, nnx.Module):
     """Learned positions in a grid: a row's vector and a column's, side by side.
 
-    Args:
-        height: Rows of the grid.
-        width: Columns of the grid.
-        d_model: D, even: half of the features say the row, half the column.
-        rngs: Source of the random start.
+    Each gets half of the features, so `d_model` is even.
     """
 
     def __init__(self, height: int, width: int, d_model: int, *, rngs: nnx.Rngs):
         check_size("height", height)
         check_size("width", width)
         check_even("d_model", d_model)
-        half = d_model // 2
-        self.rows = nnx.Embed(height, half, embedding_init=_START, rngs=rngs)
-        self.columns = nnx.Embed(width, half, embedding_init=_START, rngs=rngs)
+        self.rows = embedding(height, d_model // 2, std=0.02, rngs=rngs)
+        self.columns = embedding(width, d_model // 2, std=0.02, rngs=rngs)
 
     def __call__(self) -> Float[Array, "P D"]:
         """One vector for each cell of the grid, row by row."""
@@ -74,3 +69,9 @@ class Learned2D(nnx.Module):
             jnp.broadcast_to(columns[None], shape),
         )
         return jnp.concatenate(cells, axis=-1).reshape(-1, 2 * shape[-1])  # P D
+
+    def add(self, x: Float[Array, "*B T D"], offset: int | Int[Array, ""] = 0) -> Array:
+        """Eq. 2. Tokens in front of the cells, such as [CLS], stand nowhere."""
+        cells = self()
+        front, grid = jnp.split(x, [x.shape[-2] - len(cells)], axis=-2)
+        return jnp.concatenate([front, grid + cells], axis=-2)

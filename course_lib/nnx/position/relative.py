@@ -13,32 +13,27 @@ from jax import Array
 from jaxtyping import Float, Int
 
 from course_lib.checks import check_size, check_span
+from course_lib.nnx.embedding import embedding
+from course_lib.nnx.position.base import Positions
+
+__all__ = ["RelativeBias"]
 
 
-class RelativeBias(nnx.Module):
+class RelativeBias(Positions, nnx.Module):
     """Relative position bias: a learned number for each head and each step.
 
-    It starts at 0: no step is preferred.
-
-    Args:
-        n_heads: H.
-        max_distance: K, the farthest step with a number of its own; farther ones share
-            it.
-        rngs: Not used: the start is not random. Every piece has it.
+    Steps farther than `max_distance` share the number of that one; 16 is that of Shaw's
+    base model. All numbers start at 0: no step is preferred.
     """
 
     def __init__(
-        self, n_heads: int, max_distance: int, *, rngs: nnx.Rngs | None = None
+        self, n_heads: int, max_distance: int = 16, *, rngs: nnx.Rngs | None = None
     ):
         check_size("n_heads", n_heads)
         check_size("max_distance", max_distance)
         self.max_distance = max_distance
-        self.table = nnx.Embed(
-            2 * max_distance + 1,
-            n_heads,
-            embedding_init=nnx.initializers.zeros,
-            rngs=nnx.Rngs(0) if rngs is None else rngs,
-        )
+        rngs = nnx.Rngs(0) if rngs is None else rngs  # nothing is drawn
+        self.table = embedding(2 * max_distance + 1, n_heads, std=0.0, rngs=rngs)
 
     def __call__(
         self,
@@ -55,3 +50,13 @@ class RelativeBias(nnx.Module):
         step = jnp.arange(n_keys) - queries[:, None]  # T S
         step = step.clip(-self.max_distance, self.max_distance)
         return self.table(step + self.max_distance).transpose(2, 0, 1)  # H T S
+
+    def bias(
+        self,
+        n_queries: int,
+        n_keys: int,
+        offset: int | Int[Array, ""],
+        like: Float[Array, "..."],
+    ) -> Float[Array, "H T S"]:
+        """Eq. 1."""
+        return self(n_queries, n_keys, offset=offset).astype(like.dtype)

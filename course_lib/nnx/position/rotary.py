@@ -18,19 +18,18 @@ from jax import Array
 from jaxtyping import Float, Int
 
 from course_lib.checks import check_even, check_positive, check_rotary
+from course_lib.nnx.position.base import Positions
+
+__all__ = ["Rotary"]
 
 
 @dataclass(frozen=True)
-class Rotary:
+class Rotary(Positions):
     """Rotary position embedding (RoPE): turn queries and keys by their positions.
 
     Nothing is learned. The dot product of a turned query and a turned key depends on
-    the distance between them, and not on where they stand.
-
-    Args:
-        d_head: Width of a head, even.
-        base: The slowest pair turns nearly `base` times as slowly as the fastest, which
-            turns by one radian a position.
+    the distance between them, and not on where they stand. The fastest pair turns by
+    one radian a position, the slowest nearly `base` times as slowly.
     """
 
     d_head: int
@@ -52,6 +51,11 @@ class Rotary:
         first, second = jnp.split(x, 2, axis=-1)
         turned = first * cos - second * sin, second * cos + first * sin
         return jnp.concatenate(turned, axis=-1)
+
+    @property
+    def rotary(self) -> "Rotary":
+        """This: attention calls it in every layer."""
+        return self
 
 
 @lru_cache(maxsize=8)

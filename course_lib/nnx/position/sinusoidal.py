@@ -15,12 +15,10 @@ from flax import nnx
 from jax import Array
 from jaxtyping import Float, Int
 
-from course_lib.checks import (
-    check_even,
-    check_positions,
-    check_positive,
-    check_size,
-)
+from course_lib.checks import check_even, check_positions, check_positive, check_size
+from course_lib.nnx.position.base import Positions
+
+__all__ = ["Sinusoidal", "sinusoidal"]
 
 
 def sinusoidal(
@@ -33,17 +31,17 @@ def sinusoidal(
 ) -> Float[Array, "T D"]:
     """Sinusoidal position encoding: sines and cosines of many wavelengths.
 
+    The longest wave is nearly `base` times the shortest, of 2 pi positions. The row of
+    t + k is the row of t with each pair turned by an angle that depends on k alone.
+    Numbers are computed in 64 bits and returned in 32, or as `dtype`.
+
     Args:
         n_positions: T, counted from 0.
         d_model: D, even.
-        base: The longest wave is nearly `base` times the shortest, of 2 pi positions.
+        base: b.
         interleaved: Sine and cosine in turns, as in the paper; False puts all sines
             before all cosines, as Hugging Face's Marian does.
-        dtype: Of the result; None means 32 bits. The numbers are computed in 64.
-
-    Returns:
-        One row a position. The row of t + k is the row of t with each pair turned by an
-        angle that depends on k alone.
+        dtype: Of the result.
     """
     check_size("n_positions", n_positions)
     check_even("d_model", d_model)
@@ -56,15 +54,8 @@ def sinusoidal(
     return jnp.asarray(table, dtype=jnp.float32 if dtype is None else dtype)
 
 
-class Sinusoidal(nnx.Module):
-    """Sinusoidal positions as a module, called like `Learned`.
-
-    Args:
-        max_len: Length of the longest sequence.
-        d_model: D, even.
-        interleaved: As in `sinusoidal`.
-        rngs: Not used: nothing here is random. Every piece has it.
-    """
+class Sinusoidal(Positions, nnx.Module):
+    """Sinusoidal positions as a module, called like `Learned`."""
 
     def __init__(
         self,
@@ -76,8 +67,7 @@ class Sinusoidal(nnx.Module):
     ):
         check_size("max_len", max_len)
         check_even("d_model", d_model)
-        self.max_len, self.d_model = max_len, d_model
-        self.interleaved = interleaved
+        self.max_len, self.sizes = max_len, (max_len, d_model, interleaved)
 
     def __call__(
         self,
@@ -87,10 +77,14 @@ class Sinusoidal(nnx.Module):
         like: Float[Array, "..."] | None = None,
     ) -> Float[Array, "T D"]:
         """Rows of `n_positions` positions from `offset` on, in `like`'s dtype."""
-        check_positions(n_positions, offset, self.max_len)
         dtype = jnp.dtype(jnp.float32 if like is None else like.dtype)
-        table = _table(self.max_len, self.d_model, self.interleaved, dtype)
+        table = _table(*self.sizes, dtype)
+        check_positions(n_positions, offset, len(table))
         return jax.lax.dynamic_slice_in_dim(table, offset, n_positions)
+
+    def add(self, x: Float[Array, "*B T D"], offset: int | Int[Array, ""] = 0) -> Array:
+        """Eq. 1, added to the tokens."""
+        return x + self(x.shape[-2], offset, like=x)
 
 
 @lru_cache(maxsize=8)

@@ -16,19 +16,19 @@ from flax import nnx
 
 from course_lib.config import TrainConfig
 from course_lib.nnx.bridge import get_weights, set_weights
-from course_lib.nnx.training.distributed import _is_key, _mesh, _put, _whole
+from course_lib.nnx.training.distributed import is_key, mesh_of, put, whole
 from course_lib.nnx.training.optim import adamw
 from course_lib.training import checkpoint as checkpoints
 from course_lib.training.checkpoint import Arrays, Checkpoint
 from course_lib.training.history import History
 
+__all__ = ["load_weights", "save_weights"]
+
 
 def save_weights(model: nnx.Module, path: str | Path) -> None:
-    """Write a model's parameters to a file that either wing reads.
+    """Write a model's parameters to a file, safetensors, that either wing reads.
 
-    Args:
-        model: Any module of this wing.
-        path: The file, safetensors; one that exists is replaced, all or nothing.
+    A file that exists is replaced, all or nothing.
     """
     graphdef, parameters, rest = nnx.split(model, nnx.Param, ...)
     arrays = _read(graphdef, parameters, rest)
@@ -37,18 +37,16 @@ def save_weights(model: nnx.Module, path: str | Path) -> None:
 
 
 def load_weights(model: nnx.Module, path: str | Path) -> None:
-    """Read a model's parameters from a file of either wing, in place.
+    """Read what `save_weights` or `fit` of either wing wrote into a model, in place.
 
-    Args:
-        model: Built as the model that was saved.
-        path: What `save_weights` or `fit` wrote; an error leaves the model as it was.
+    An error leaves the model as it was.
     """
     graphdef, parameters, rest = nnx.split(model, nnx.Param, ...)
     arrays = checkpoints.load_arrays(path)
     nnx.update(model, _write(graphdef, parameters, rest, arrays))
 
 
-class _Run:
+class Run:
     """What changes while a model is trained here, apart from the history.
 
     `state` is all of it as one tree of arrays, which compiled code takes and returns:
@@ -58,7 +56,7 @@ class _Run:
     def __init__(self, model: nnx.Module, config: TrainConfig):
         self.model = model
         self.graphdef, parameters, rest = nnx.split(model, nnx.Param, ...)
-        self.mesh, self.best = _mesh(parameters), {}
+        self.mesh, self.best = mesh_of(parameters), {}
         self.place = jax.tree.leaves(parameters)[0].sharding
         if self.mesh is not None:
             spec = jax.sharding.PartitionSpec()
@@ -80,7 +78,7 @@ class _Run:
         """Put an array on every device that the parameters are on."""
         if self.mesh is None:
             return jax.device_put(array, self.place)
-        return _put(array, self.place)
+        return put(array, self.place)
 
     def update_model(self) -> None:
         """Give the model the parameters as they are now."""
@@ -110,8 +108,8 @@ class _Run:
             exp_avg_sq=second,
             best=self.best,
             private={
-                name: np.asarray(jax.random.key_data(a) if _is_key(a) else a)
-                for name, a in _named(_whole(rest)).items()
+                name: np.asarray(jax.random.key_data(a) if is_key(a) else a)
+                for name, a in named(whole(rest)).items()
             },
             wing="nnx",
             config=config,
@@ -163,7 +161,7 @@ class _Run:
         fresh = []
         for path, variable in nnx.to_flat_state(rest):
             value, name = variable[...], ".".join(map(str, path))
-            if name in saved and _is_key(value):
+            if name in saved and is_key(value):
                 impl = jax.random.key_impl(value)
                 value = jax.random.wrap_key_data(jnp.asarray(saved[name]), impl=impl)
             elif name in saved:
@@ -178,18 +176,18 @@ def _with_means(opt_state: Any, **parts: Any) -> Any:
     return opt_state._replace(inner_state=(means._replace(**parts), *others))
 
 
-def _named(state: Any) -> dict[str, Any]:
+def named(state: Any) -> dict[str, Any]:
     return {".".join(map(str, path)): v[...] for path, v in nnx.to_flat_state(state)}
 
 
 def _like(tree: Any, parameters: Any) -> Any:
     """Arrays on the host, placed as the parameters are."""
-    return jax.tree.map(lambda a, p: _put(a, p.sharding), tree, parameters)
+    return jax.tree.map(lambda a, p: put(a, p.sharding), tree, parameters)
 
 
 def _read(graphdef: Any, parameters: Any, rest: Any) -> Arrays:
     # Anything with the parameters' structure can stand in a model to be read.
-    return get_weights(nnx.merge(graphdef, *_whole((parameters, rest))))
+    return get_weights(nnx.merge(graphdef, *whole((parameters, rest))))
 
 
 def _write(graphdef: Any, parameters: Any, rest: Any, arrays: Arrays) -> Any:

@@ -27,6 +27,8 @@ from jax.sharding import AxisType, NamedSharding, PartitionSpec
 
 from course_lib.checks.training import check_mesh, check_world
 
+__all__ = ["device_mesh", "distribute", "init_distributed", "shutdown"]
+
 # Which axis of a layer's kernel (in, out) the tensor axis cuts, by the layer's name:
 # what one device makes of its columns goes straight into its rows of the next layer.
 # Shoeybi et al. 2019, section 3, arXiv:1909.08053.
@@ -107,7 +109,7 @@ def distribute(model: nnx.Module, mesh: Any) -> nnx.Module:
         if isinstance(variable, nnx.Param):
             spec = _spec(tuple(map(str, path)), variable.shape, dict(mesh.shape))
         whole = _from_first(variable[...])
-        spread.append((path, variable.replace(_put(whole, NamedSharding(mesh, spec)))))
+        spread.append((path, variable.replace(put(whole, NamedSharding(mesh, spec)))))
     nnx.update(model, nnx.from_flat_state(spread))
     return model
 
@@ -133,7 +135,7 @@ def _spec(
     return PartitionSpec(*cuts)
 
 
-def _mesh(tree: Any) -> Any:
+def mesh_of(tree: Any) -> Any:
     """The mesh that parameters were spread over, or None."""
     for leaf in jax.tree.leaves(tree):
         if isinstance(getattr(leaf, "sharding", None), NamedSharding):
@@ -141,21 +143,21 @@ def _mesh(tree: Any) -> Any:
     return None
 
 
-def _shares(mesh: Any) -> tuple[str, ...]:
+def shares_of(mesh: Any) -> tuple[str, ...]:
     """The mesh axes along which a batch is shared out."""
     if mesh is None:
         return ()
     return tuple(axis for axis in ("data", "fsdp") if axis in mesh.shape)
 
 
-def _is_key(array: Any) -> bool:
+def is_key(array: Any) -> bool:
     return jnp.issubdtype(array.dtype, jax.dtypes.prng_key)
 
 
-def _put(array: Any, sharding: Any) -> Array:
+def put(array: Any, sharding: Any) -> Array:
     """Place an array that every process holds whole."""
-    if _is_key(array):
-        data = _put(jax.random.key_data(array), sharding)
+    if is_key(array):
+        data = put(jax.random.key_data(array), sharding)
         return jax.random.wrap_key_data(data, impl=jax.random.key_impl(array))
     whole = np.asarray(array)
     return jax.make_array_from_callback(whole.shape, sharding, lambda i: whole[i])
@@ -167,15 +169,15 @@ def _from_first(array: Array) -> Array:
         return array
     from jax.experimental import multihost_utils
 
-    if _is_key(array):
+    if is_key(array):
         data = _from_first(jax.random.key_data(array))
         return jax.random.wrap_key_data(data, impl=jax.random.key_impl(array))
     return multihost_utils.broadcast_one_to_all(array)
 
 
-def _whole(tree: Any) -> Any:
+def whole(tree: Any) -> Any:
     """A tree whose arrays this process can read; every process has to ask."""
-    mesh = _mesh(tree)
+    mesh = mesh_of(tree)
     if mesh is None or jax.process_count() == 1:
         return tree
     replicated = NamedSharding(mesh, PartitionSpec())

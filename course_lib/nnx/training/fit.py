@@ -19,12 +19,14 @@ from flax import nnx
 from course_lib.checks.training import check_fit, check_loss
 from course_lib.config import TrainConfig
 from course_lib.nnx.evaluation import evaluating
-from course_lib.nnx.training.checkpoint import _named, _Run
-from course_lib.nnx.training.step import _call_uncompiled, _compiled_steps, _tuple
+from course_lib.nnx.training.checkpoint import Run, named
+from course_lib.nnx.training.step import call_uncompiled, compiled_steps, to_arrays
 from course_lib.training.batches import batch_at, order_of
 from course_lib.training.checkpoint import check_place
 from course_lib.training.history import History, rates
 from course_lib.training.progress import Progress
+
+__all__ = ["fit", "mean_loss", "perplexity"]
 
 
 def fit(
@@ -65,7 +67,7 @@ def fit(
     is, and `history.stopped` names the step.
     """
     config = TrainConfig() if config is None else config
-    parameters = _named(nnx.state(model, nnx.Param)).items()
+    parameters = named(nnx.state(model, nnx.Param)).items()
     check_fit(
         config, evaluate, checkpoint, resume, {n: str(p.dtype) for n, p in parameters}
     )
@@ -74,12 +76,12 @@ def fit(
     if checkpoint is not None and jax.process_index() == 0:
         check_place(checkpoint)
     model.eval()  # before its structure is read: one structure, one program
-    run = _Run(model, config)
+    run = Run(model, config)
     history = History()
     run.seed(config.seed, 0)
     if resume and checkpoint is not None:
         history = run.load(checkpoint, config, order)
-    advance = _compiled_steps(run, loss, config)
+    advance = compiled_steps(run, loss, config)
     progress = Progress(config.steps, show=jax.process_index() == 0)
     try:
         for steps in history.spans(config):
@@ -100,7 +102,7 @@ def fit(
         run.update_model()
         progress.close()
     if history.diverged and jax.process_count() == 1:
-        _call_uncompiled(loss, model, batch(history.steps - 1))
+        call_uncompiled(loss, model, batch(history.steps - 1))
     if jax.process_index() == 0:
         history.warn(config, checkpoint)
     return history
@@ -111,19 +113,13 @@ def mean_loss(
 ) -> float:
     """The mean loss over batches in evaluation mode: dropout off, no gradients.
 
-    Args:
-        model: Each part's mode is restored, also after an exception.
-        batches: Arrays or tuples of them, as `in_turn` returns. Each new shape
-            compiles.
-        loss: As for `fit`. One that returns a mean is weighted by the batch's rows. A
-            function made anew for each call compiles anew.
-
-    Returns:
-        The mean over everything that counts.
+    Each part's mode is restored, also after an exception. `batches` are arrays or
+    tuples of them, as `in_turn` returns; a loss that returns a mean is weighted by the
+    rows.
     """
     with evaluating(model):
         graphdef, state = nnx.split(model)
-    sums = [_measure(graphdef, state, _tuple(batch), loss) for batch in batches]
+    sums = [_measure(graphdef, state, to_arrays(batch), loss) for batch in batches]
     if not sums:
         raise ValueError("a mean needs at least one batch: got none.")
     total, count = np.asarray(sums, "float64").sum(0).tolist()
@@ -136,14 +132,6 @@ def perplexity(
     """Perplexity, the exponential of the mean loss in nats.
 
     A model that is as unsure as a uniform guess among k tokens has perplexity k.
-
-    Args:
-        model: As for `mean_loss`.
-        batches: As for `mean_loss`.
-        loss: As for `mean_loss`, in nats as `cross_entropy` is.
-
-    Returns:
-        A number of at least 1, smaller for a better model.
     """
     return math.exp(mean_loss(model, batches, loss))
 

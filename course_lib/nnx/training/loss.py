@@ -16,6 +16,8 @@ from jaxtyping import Float, Int
 
 from course_lib.checks import check_logits
 
+__all__ = ["cross_entropy", "cross_entropy_sum"]
+
 
 def cross_entropy_sum(
     logits: Float[Array, "*B V"],
@@ -24,20 +26,11 @@ def cross_entropy_sum(
     ignore_index: int = -100,
     label_smoothing: float = 0.0,
 ) -> tuple[Float[Array, ""], Int[Array, ""]]:
-    """Cross-entropy summed over the targets, and how many they are.
+    """Cross-entropy summed over the targets, in nats, and how many they are.
 
     A loss that returns this pair lets `fit` divide by the right number when a batch is
     gone through in parts or by several processes, where padding is spread unevenly.
-
-    Args:
-        logits: Scores of the V classes, whose softmax is p.
-        targets: The class that came, 0 to V - 1, or `ignore_index`.
-        ignore_index: Marks positions that do not count, such as padding.
-        label_smoothing: ε, the share of the target's weight spread over all classes.
-
-    Returns:
-        The sum over the targets that count, in nats, and how many they are. A class
-        outside the list makes the sum NaN: compiled code cannot raise an error.
+    `ignore_index` marks targets that do not count.
     """
     check_logits(logits, targets, label_smoothing, ignore_index)
     logits = logits.astype(jnp.promote_types(logits.dtype, jnp.float32))
@@ -62,17 +55,7 @@ def cross_entropy(
     ignore_index: int = -100,
     label_smoothing: float = 0.0,
 ) -> Float[Array, ""]:
-    """Cross-entropy averaged over the targets that count: eq. 1.
-
-    Args:
-        logits: As for `cross_entropy_sum`.
-        targets: As for `cross_entropy_sum`.
-        ignore_index: As for `cross_entropy_sum`.
-        label_smoothing: As for `cross_entropy_sum`.
-
-    Returns:
-        The mean in nats, whose exponential is the perplexity; 0 if no target counts.
-    """
+    """Cross-entropy averaged over the targets that count: eq. 1; 0 if none does."""
     total, count = cross_entropy_sum(
         logits, targets, ignore_index=ignore_index, label_smoothing=label_smoothing
     )

@@ -19,6 +19,8 @@ from jaxtyping import Float
 
 from course_lib.config import TrainConfig
 
+__all__ = ["adamw", "clip_gradient"]
+
 
 def adamw(model: nnx.Module, config: TrainConfig) -> Any:
     """The optimizer of a training run.
@@ -31,13 +33,13 @@ def adamw(model: nnx.Module, config: TrainConfig) -> Any:
         The framework's AdamW, an `nnx.Optimizer`. Its rate lies in the optimizer's
         state, so that it may change from step to step without compiling again.
     """
-    transform = _transform(
+    transform = transform_of(
         config.betas, config.eps, config.weight_decay, config.learning_rate
     )
     return nnx.Optimizer(model, transform, wrt=nnx.Param)
 
 
-def _transform(
+def transform_of(
     betas: tuple[float, float], eps: float, weight_decay: float, rate: float = 0.0
 ) -> optax.GradientTransformation:
     # Only the rate becomes part of the state; the rest is written into the program.

@@ -19,9 +19,9 @@ from jax import Array
 from course_lib.checks import checking_values
 from course_lib.checks.training import check_loss, check_stack
 from course_lib.config import TrainConfig
-from course_lib.nnx.training.checkpoint import _Run
-from course_lib.nnx.training.distributed import _put, _shares
-from course_lib.nnx.training.optim import _transform, clip_gradient
+from course_lib.nnx.training.checkpoint import Run
+from course_lib.nnx.training.distributed import put, shares_of
+from course_lib.nnx.training.optim import clip_gradient, transform_of
 from course_lib.training.batches import Batch, check_parts
 
 
@@ -39,8 +39,8 @@ class _Plan(NamedTuple):
     where: tuple[Any, ...]  # each array's place, if they are spread over a mesh
 
 
-def _compiled_steps(
-    run: _Run, loss: Callable[..., Any], config: TrainConfig
+def compiled_steps(
+    run: Run, loss: Callable[..., Any], config: TrainConfig
 ) -> Callable[[list[Batch], list[float]], list[list[float]]]:
     """A function of batches and rates that advances the run by that many steps.
 
@@ -77,7 +77,7 @@ def _compiled_steps(
     return advance
 
 
-def _call_uncompiled(loss: Callable[..., Any], model: Any, batch: Batch) -> None:
+def call_uncompiled(loss: Callable[..., Any], model: Any, batch: Batch) -> None:
     """Find out why a loss diverged: outside compiled code ids can be looked at."""
     with checking_values():
         loss(model, *map(jnp.asarray, batch))
@@ -136,7 +136,7 @@ def _step(state: Any, parts: Any, rate: Array, plan: _Plan) -> tuple[Any, Array]
     hyper = opt_state.hyperparams
     rate = rate.astype(hyper["learning_rate"].dtype)
     opt_state = opt_state._replace(hyperparams={**hyper, "learning_rate": rate})
-    transform = _transform(plan.betas, plan.eps, plan.weight_decay)
+    transform = transform_of(plan.betas, plan.eps, plan.weight_decay)
     updates, opt_state = transform.update(grads, opt_state, parameters)
     parameters = jax.tree.map(jnp.add, parameters, updates)
     return (parameters, opt_state, rest), jnp.stack([total / count, norm])
@@ -149,17 +149,18 @@ def _multiply_short(model: nnx.Module) -> None:
             part.dtype = jnp.bfloat16
 
 
-def _tuple(batch: Any) -> Batch:
+def to_arrays(batch: Any) -> Batch:
+    """A batch as a tuple, also one that is a single array."""
     arrays = batch if isinstance(batch, (tuple, list)) else (batch,)
     return tuple(np.asarray(array) for array in arrays)
 
 
-def _stack(run: _Run, batches: list[Batch], config: TrainConfig) -> Batch:
+def _stack(run: Run, batches: list[Batch], config: TrainConfig) -> Batch:
     """Batches of several steps as one array for each of their parts.
 
     The axes are steps, parts of a batch, rows, and then whatever the rows are.
     """
-    shares = _shares(run.mesh)
+    shares = shares_of(run.mesh)
     world = int(np.prod([run.mesh.shape[axis] for axis in shares])) if shares else 1
     check_stack(batches)
     check_parts(batches[0], config.accumulate, world)
@@ -173,6 +174,6 @@ def _stack(run: _Run, batches: list[Batch], config: TrainConfig) -> Batch:
         stack = stack.reshape(config.chunk, config.accumulate, rows, *stack.shape[2:])
         if run.mesh is not None:
             spec = jax.sharding.PartitionSpec(None, None, shares)
-            stack = _put(stack, jax.sharding.NamedSharding(run.mesh, spec))
+            stack = put(stack, jax.sharding.NamedSharding(run.mesh, spec))
         stacks.append(stack)
     return tuple(stacks)

@@ -16,6 +16,8 @@ from course_lib.checks import check_additive, check_size, check_tensors
 from course_lib.torch.attention import softmax
 from course_lib.torch.linear import linear
 
+__all__ = ["AdditiveAttention", "additive_attention"]
+
 
 def additive_attention(
     q: Float[Tensor, "*B T A"],
@@ -27,21 +29,9 @@ def additive_attention(
 ) -> tuple[Float[Tensor, "*B T Dv"], Float[Tensor, "*B T S"]]:
     """Additive attention: average the values, weighted by a small network's scores.
 
-    Every pair of a query and a key has its own hidden layer, so memory grows with
-    T x S x A.
-
-    Args:
-        q: Queries, already projected.
-        k: Keys, already projected.
-        v: Values: what is averaged.
-        w: What turns a pair's hidden layer into its score.
-        mask: True where a query may attend; None lets all attend to all.
-
-    Returns:
-        The averages, and the weights that made them, as in `attention`.
-
-    Raises:
-        ValueError: Shapes, kinds or dtypes do not fit; something is empty.
+    Queries and keys are projected already; `w` turns a pair's hidden layer into its
+    score, and there is one for every pair, so memory grows with T x S x A. Returns the
+    averages, and the weights that made them, as `attention` does.
     """
     check_tensors(torch.Tensor, q=q, k=k, v=v, w=w)
     check_additive(q.shape, k.shape, v.shape, w.shape, mask)
@@ -57,11 +47,6 @@ class AdditiveAttention(nn.Module):
     """Additive (Bahdanau) attention with its projections: the values are the context.
 
     Projections have no bias, as in the paper.
-
-    Args:
-        d_query: Width of the queries.
-        d_context: Width of the context.
-        d_hidden: Width A of the small network.
     """
 
     def __init__(self, d_query: int, d_context: int, d_hidden: int):
@@ -80,15 +65,6 @@ class AdditiveAttention(nn.Module):
         *,
         mask: Bool[Tensor, "*#B #T #S"] | None = None,
     ) -> tuple[Float[Tensor, "*B T Dc"], Float[Tensor, "*B T S"]]:
-        """Average the context for each position of `x`.
-
-        Args:
-            x: A decoder's states.
-            context: An encoder's annotations.
-            mask: True where a query may attend; None lets all attend to all.
-
-        Returns:
-            The averages, and the weights that made them, as in `attention`.
-        """
+        """Average the context for each position of `x`; returns the weights, too."""
         q, k, w = self.q_proj(x), self.k_proj(context), self.score.weight[0]
         return additive_attention(q, k, context, w, mask=mask)

@@ -13,14 +13,13 @@ from torch import Tensor, nn
 
 from course_lib.checks import check_size, check_steps, check_tensors
 
+__all__ = ["DilatedCNN"]
+
 
 class DilatedCNN(nn.Module):
     """Dilated causal convolutions: each layer looks twice as far back as the one below.
 
-    Args:
-        d_model: Width D of input and output.
-        n_layers: Number of layers; layer l has dilation 2^l.
-        kernel_size: Steps that one filter spans.
+    Layer l has dilation 2^l; one filter spans `kernel_size` steps.
     """
 
     def __init__(self, d_model: int, n_layers: int, *, kernel_size: int = 2):

@@ -35,6 +35,8 @@ from course_lib.checks import (
 )
 from course_lib.torch.attention import attention
 
+__all__ = ["linear_attention", "tiled_attention", "window_attention"]
+
 
 def tiled_attention(
     q: Float[Tensor, "*B T Dh"],
@@ -46,17 +48,9 @@ def tiled_attention(
 ) -> Float[Tensor, "*B T Dv"]:
     """Exact attention, tile by tile (FlashAttention): memory linear in the length.
 
-    Args:
-        q: Queries.
-        k: Keys.
-        v: Values.
-        causal: Let each query attend to its own position and earlier ones only, the
-            last query standing at the last key.
-        tile: Queries, and keys, in a tile; memory grows with tile × S.
-
-    Returns:
-        The output of `attention`. The backward pass recomputes each tile instead of
-        storing it.
+    `causal` lets each query attend to its own position and earlier ones only, the last
+    query standing at the last key. Memory grows with tile × S, since the backward pass
+    recomputes each tile.
     """
     check_tensors(torch.Tensor, q=q, k=k, v=v)
     check_attention(q.shape, k.shape, v.shape)
@@ -106,15 +100,7 @@ def window_attention(
 ) -> Float[Tensor, "*B T Dv"]:
     """Sliding-window attention: time and memory grow with T × size.
 
-    Args:
-        q: Queries.
-        k: Keys.
-        v: Values.
-        size: Position i attends to j where |i - j| < size.
-        causal: Look back only.
-
-    Returns:
-        The output of `attention` with that mask.
+    Position i attends to j where |i - j| < size; `causal` looks back only.
     """
     check_tensors(torch.Tensor, q=q, k=k, v=v)
     check_attention(q.shape, k.shape, v.shape)
@@ -154,17 +140,8 @@ def linear_attention(
     """Linear attention: a product of features for the softmax, in time linear in T.
 
     It does not approximate softmax attention; a model is trained with one or the other.
-
-    Args:
-        q: Queries.
-        k: Keys.
-        v: Values.
-        causal: Let each query attend to its own position and earlier ones only.
-        tile: Positions computed together in the causal case; every tile gives the same
-            output.
-
-    Returns:
-        The weighted average of the values for each query.
+    `tile` positions are computed together in the causal case; any gives the same
+    output.
     """
     check_tensors(torch.Tensor, q=q, k=k, v=v)
     check_attention(q.shape, k.shape, v.shape)

@@ -31,15 +31,14 @@ from course_lib.torch.attention import softmax
 from course_lib.torch.linear import linear
 from course_lib.torch.multihead import MultiHeadAttention
 
+__all__ = ["AttentionPooling", "GraphAttention"]
+
 
 class GraphAttention(nn.Module):
     """Graph attention layer (GAT): each node averages its neighbors by learned weights.
 
-    Args:
-        d_in: Width of a node's features.
-        d_model: Output width D, all heads together.
-        n_heads: Number of heads H; each is D / H wide.
-        negative_slope: Slope of the leaky ReLU for negative scores.
+    `d_model` is the width of all heads together, `negative_slope` belongs to the leaky
+    ReLU.
     """
 
     def __init__(
@@ -63,12 +62,8 @@ class GraphAttention(nn.Module):
     ) -> Float[Tensor, "*B N D"]:
         """One round of message passing along the edges.
 
-        Args:
-            x: Features of the nodes.
-            edges: Adjacency matrix: True in row i, column j where i attends to j.
-
-        Returns:
-            New features; those of a node without neighbors are the bias.
+        Node i attends to j where row i, column j of `edges` is True; a node without
+        neighbors gets the bias.
         """
         h, weights = self._attend(x, edges)
         return (weights @ h).transpose(-3, -2).flatten(-2) + self.bias
@@ -93,13 +88,7 @@ class GraphAttention(nn.Module):
 
 
 class AttentionPooling(nn.Module):
-    """Pooling by multi-head attention (PMA): learned queries summarize a set.
-
-    Args:
-        d_model: Width D of the set's members and of the summaries.
-        n_heads: Number of heads H.
-        n_seeds: Number of learned queries K, and so of summaries.
-    """
+    """Pooling by multi-head attention (PMA): learned queries summarize a set."""
 
     def __init__(self, d_model: int, n_heads: int, *, n_seeds: int = 1):
         super().__init__()
@@ -116,12 +105,7 @@ class AttentionPooling(nn.Module):
     ) -> Float[Tensor, "*B K D"]:
         """Summarize each set; the order of its members changes nothing.
 
-        Args:
-            x: Members of the set.
-            mask: True at members, False at padding: `*#B 1 1 S`.
-
-        Returns:
-            One vector for each learned query.
+        `mask` is True at members, False at padding: `*#B 1 1 S`.
         """
         check_tensors(torch.Tensor, x=x)
         check_context(x, None, self.seeds.shape[-1], torch.Tensor)

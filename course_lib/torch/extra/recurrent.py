@@ -20,16 +20,13 @@ from torch import Tensor, nn
 from course_lib.checks import check_size, check_steps, check_tensors
 from course_lib.torch.linear import linear
 
+__all__ = ["LSTM", "RNN"]
+
 State = tuple[Tensor, ...]
 
 
 class RNN(nn.Module):
-    """Recurrent network (RNN): a hidden state that each step updates.
-
-    Args:
-        d_in: Input width.
-        d_model: Width D of the hidden state.
-    """
+    """Recurrent network (RNN): a hidden state that each step updates."""
 
     n_gates, n_states = 1, 1
 
@@ -51,17 +48,12 @@ class RNN(nn.Module):
         mask: Bool[Tensor, "*B T"] | None = None,
         reverse: bool = False,
     ) -> tuple[Float[Tensor, "*B T D"], tuple[Float[Tensor, "*B D"], ...]]:
-        """Read the sequence step by step.
+        """Read the sequence step by step, from the last to the first with `reverse`.
 
-        Args:
-            x: The sequence.
-            state: Initial state, as returned by an earlier call; None starts at 0.
-            mask: False at padding, where the state is carried over unchanged.
-            reverse: Read from the last step to the first.
-
-        Returns:
-            The hidden state after each step, in the order of `x`, and the final state:
-            (h,), or (h, c) for an LSTM.
+        Starts from `state`, as returned by an earlier call, or from 0. Where `mask` is
+        False, at padding, the state is carried over unchanged. Returns the hidden state
+        after each step, in the order of `x`, and the final state: (h,), or (h, c) for
+        an LSTM.
         """
         check_tensors(torch.Tensor, x=x)
         check_steps(x.shape, self.d_in, mask)
@@ -86,12 +78,7 @@ class RNN(nn.Module):
 
 
 class LSTM(RNN):
-    """Long short-term memory (LSTM): gates decide what a cell writes, keeps and shows.
-
-    Args:
-        d_in: Input width.
-        d_model: Width D of the hidden state and of the cell.
-    """
+    """Long short-term memory (LSTM): gates decide what a cell writes, keeps, shows."""
 
     n_gates, n_states = 4, 2
 

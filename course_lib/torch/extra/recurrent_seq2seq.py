@@ -22,32 +22,33 @@ from course_lib.torch.extra.additive_attention import (
 from course_lib.torch.extra.recurrent import LSTM
 from course_lib.torch.linear import linear
 
+__all__ = ["RecurrentCache", "RecurrentSeq2Seq"]
+
 
 class RecurrentCache:
-    """State of autoregressive decoding: hidden state, cell, and the memory's keys."""
+    """State of autoregressive decoding: hidden state, cell, and what is read anew.
+
+    `keys` are the memory's, if the model attends; `memory_mask` is False at padding.
+    """
 
     def __init__(
         self,
         h: Float[Tensor, "B D"],
         c: Float[Tensor, "B D"],
+        memory: Float[Tensor, "B S D"],
         keys: Float[Tensor, "B S D"] | None,
+        memory_mask: Bool[Tensor, "B 1 1 S"] | None,
     ):
-        self.h, self.c, self.keys = h, c, keys
+        self.h, self.c = h, c
+        self.memory, self.keys, self.memory_mask = memory, keys, memory_mask
 
 
 class RecurrentSeq2Seq(nn.Module):
     """Recurrent encoder-decoder for translation, with or without attention.
 
-    With attention, each target token reads the source anew (Bahdanau); without, all of
-    the source has to fit into one vector (Sutskever).
-
-    Args:
-        source_vocab_size: Number of source tokens.
-        target_vocab_size: Number of target tokens.
-        d_model: Width D of embeddings, states and annotations; even, since each
-            direction of the encoder gets half.
-        attend: Whether the decoder attends to the source.
-        dropout: Rate, on the embeddings and before the last layer.
+    With `attend`, each target token reads the source anew (Bahdanau); without, all of
+    the source has to fit into one vector (Sutskever). Each direction of the encoder
+    gets half of `d_model`. Dropout acts on the embeddings and before the last layer.
     """
 
     def __init__(
@@ -86,18 +87,19 @@ class RecurrentSeq2Seq(nn.Module):
         *,
         source_mask: Bool[Tensor, "B 1 1 S"] | None = None,
     ) -> Float[Tensor, "B T V"]:
-        """Score the next target token at every position (teacher forcing).
+        """Logits of the next target token at every position (teacher forcing).
 
-        Args:
-            source: Source token ids.
-            target: Target token ids, shifted right: the start token first.
-            source_mask: True at source tokens, False at padding behind them.
-
-        Returns:
-            Logits: at position t, for what follows `target[:, : t + 1]`.
+        The target is shifted right, the start token first; `source_mask` is False at
+        padding behind the source.
         """
         memory = self.encode(source, source_mask=source_mask)
         return self.decode(target, memory, source_mask=source_mask)
+
+    @property
+    def vocab_sizes(self) -> tuple[int, int]:
+        """How many tokens source and target have."""
+        tables = self.source_embedding, self.target_embedding
+        return tables[0].num_embeddings, tables[1].num_embeddings
 
     def encode(
         self,
@@ -113,30 +115,36 @@ class RecurrentSeq2Seq(nn.Module):
         behind, _ = self.backward_lstm(x, mask=real, reverse=True)
         return torch.cat([before, behind], dim=-1)
 
-    def begin(
-        self, memory: Float[Tensor, "B S D"], max_len: int | None = None
-    ) -> RecurrentCache:
-        """Start autoregressive decoding: the cache that `decode` carries on.
-
-        `max_len` is not used, since a state's size is fixed; `Seq2Seq` needs it.
-        """
-        keys = None if self.attention is None else self.attention.k_proj(memory)
-        h = torch.tanh(self.start(_last_states(memory)))
-        return RecurrentCache(h, torch.zeros_like(h), keys)
-
     def decode(
         self,
         target: Int[Tensor, "B T"],
         memory: Float[Tensor, "B S D"],
         *,
         source_mask: Bool[Tensor, "B 1 1 S"] | None = None,
-        cache: RecurrentCache | None = None,
     ) -> Float[Tensor, "B T V"]:
-        """Logits as from `forward`, given the memory that `encode` returned.
+        """Logits of the next token, given the memory that `encode` returned."""
+        return self._decode(target, self.begin(memory, source_mask=source_mask))[0]
 
-        With a `cache`, `target` is what comes after the tokens the cache has seen.
+    def begin(
+        self,
+        memory: Float[Tensor, "B S D"],
+        max_len: int | None = None,
+        *,
+        source_mask: Bool[Tensor, "B 1 1 S"] | None = None,
+    ) -> RecurrentCache:
+        """A cache with no token of the target in it yet.
+
+        A state's size is fixed, so `max_len` is not used; `Seq2Seq` needs it.
         """
-        return self._decode(target, memory, source_mask, cache)[0]
+        keys = None if self.attention is None else self.attention.k_proj(memory)
+        h = torch.tanh(self.start(_last_states(memory)))
+        return RecurrentCache(h, torch.zeros_like(h), memory, keys, source_mask)
+
+    def read(
+        self, ids: Int[Tensor, "B T"], cache: RecurrentCache
+    ) -> Float[Tensor, "B T V"]:
+        """Logits after each of the target's newest tokens, which the cache takes in."""
+        return self._decode(ids, cache)[0]
 
     def maps(
         self,
@@ -145,27 +153,17 @@ class RecurrentSeq2Seq(nn.Module):
         *,
         source_mask: Bool[Tensor, "B 1 1 S"] | None = None,
     ) -> Float[Tensor, "B T S"]:
-        """The alignment: each target position's attention weights over the source.
-
-        Raises:
-            ValueError: The model was built without attention.
-        """
+        """The alignment: each target position's attention weights over the source."""
         if self.attention is None:
             raise ValueError("maps needs a model built with attend=True: got False.")
         memory = self.encode(source, source_mask=source_mask)
-        return self._decode(target, memory, source_mask)[1]
+        return self._decode(target, self.begin(memory, source_mask=source_mask))[1]
 
-    def _decode(
-        self,
-        target: Tensor,
-        memory: Tensor,
-        mask: Tensor | None,
-        cache: RecurrentCache | None = None,
-    ) -> tuple[Tensor, Tensor]:
+    def _decode(self, target: Tensor, cache: RecurrentCache) -> tuple[Tensor, Tensor]:
         """Logits and attention weights."""
         check_ids("target", target, self.target_embedding.num_embeddings)
-        cache = self.begin(memory) if cache is None else cache
-        keys, mask = cache.keys, None if mask is None else mask[:, 0]  # B 1 S
+        memory, keys, mask = cache.memory, cache.keys, cache.memory_mask
+        mask = None if mask is None else mask[:, 0]  # B 1 S
         fixed = _last_states(memory), memory.new_zeros(memory.shape[:2])
 
         def attend(h: Tensor) -> tuple[Tensor, Tensor]:

@@ -11,43 +11,26 @@ Described in Pope et al. 2022, section 2.1, arXiv:2211.05102.
 from collections.abc import Sequence
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from course_lib.checks import check_cache_room, check_size
 
+__all__ = ["KVCache", "LayerCache"]
+
 
 class LayerCache:
-    """The keys and values of one layer.
+    """The keys and values of one layer: room for them, filled from the front."""
 
-    Args:
-        k: Room for keys, filled from the front.
-        v: Room for values.
-        stored: Tokens in them already.
-        memory: Keys and values of the whole source, for cross-attention of the same
-            block: what `project_kv` returned. None where there is none.
-    """
-
-    def __init__(
-        self,
-        k: Float[Tensor, "B H S Dh"],
-        v: Float[Tensor, "B H S Dh"],
-        *,
-        stored: int = 0,
-        memory: tuple[Tensor, Tensor] | None = None,
-    ):
-        self.k, self.v, self.stored, self.kept = k, v, stored, memory
+    def __init__(self, k: Float[Tensor, "B H S Dh"], v: Float[Tensor, "B H S Dh"]):
+        self.k, self.v, self.stored = k, v, 0
 
     def append(
         self, k: Float[Tensor, "B H T Dh"], v: Float[Tensor, "B H T Dh"]
     ) -> tuple[Float[Tensor, "B H S Dh"], Float[Tensor, "B H S Dh"]]:
-        """Store the keys and values of the newest tokens behind the others.
+        """Store the newest keys and values; returns what attention is to look at.
 
-        Returns:
-            Keys and values that attention is to look at: here, all that are stored.
-
-        Raises:
-            ValueError: They do not fit in; nothing is stored.
+        Here that is all that are stored. What does not fit is refused and not stored.
         """
         check_cache_room(self.stored, k.shape, self.k.shape)
         start, self.stored = self.stored, self.stored + k.shape[-2]
@@ -56,14 +39,9 @@ class LayerCache:
         return self.k[..., : self.stored, :], self.v[..., : self.stored, :]
 
     @property
-    def length(self) -> int | Int[Tensor, ""]:
+    def length(self) -> int:
         """Tokens stored so far."""
         return self.stored
-
-    @property
-    def memory(self) -> tuple[Tensor, Tensor] | None:
-        """Keys and values of the source; None where there is none."""
-        return self.kept
 
 
 class KVCache:
@@ -77,11 +55,9 @@ class KVCache:
         d_head: Width of a head.
         like: A tensor whose dtype and device the cache takes; None means float32 on the
             CPU.
-        memories: What `project_kv` of each layer's cross-attention returned; None where
-            there is none.
-
-    Raises:
-        ValueError: A size is not a whole number of at least 1.
+        memories: What a translator reads besides: for each layer, what `project_kv` of
+            its cross-attention returned.
+        memory_mask: True where that may be attended to.
     """
 
     def __init__(
@@ -93,7 +69,8 @@ class KVCache:
         d_head: int,
         *,
         like: Float[Tensor, "..."] | None = None,
-        memories: Sequence[tuple[Tensor, Tensor]] | None = None,
+        memories: Sequence[tuple[Tensor, Tensor]] = (),
+        memory_mask: Bool[Tensor, "..."] | None = None,
     ):
         shape = (n_layers, batch, n_kv_heads, max_len, d_head)
         names = ("n_layers", "batch", "n_kv_heads", "max_len", "d_head")
@@ -101,21 +78,19 @@ class KVCache:
             check_size(name, size)
         like = torch.empty(0) if like is None else like
         k, v = like.new_zeros(shape), like.new_zeros(shape)
-        self.layers = [
-            LayerCache(k[i], v[i], memory=None if memories is None else memories[i])
-            for i in range(n_layers)
-        ]
+        self.layers = [LayerCache(k[i], v[i]) for i in range(n_layers)]
+        self.memories, self.memory_mask = memories, memory_mask
 
     def __getitem__(self, layer: int) -> LayerCache:
         return self.layers[layer]
 
-    def rewind(self, length: int | Int[Tensor, ""]) -> None:
+    def rewind(self, length: int) -> None:
         """Forget all but the first `length` tokens."""
         for layer in self.layers:
-            layer.stored = int(length)
+            layer.stored = length
 
     @property
-    def length(self) -> int | Int[Tensor, ""]:
+    def length(self) -> int:
         """Tokens stored so far."""
         return self.layers[0].length
 
@@ -123,3 +98,9 @@ class KVCache:
     def max_len(self) -> int:
         """Tokens that fit in."""
         return self.layers[0].k.shape[-2]
+
+
+def span(cache: KVCache | None, n_new: int) -> tuple[int, int]:
+    """Where new tokens stand behind those in a cache, and how many keys they see."""
+    offset = 0 if cache is None else cache.length
+    return offset, offset + n_new

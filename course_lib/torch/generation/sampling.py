@@ -18,48 +18,26 @@ from torch import Tensor
 
 from course_lib.checks import check_sampling, check_tensors
 
+__all__ = ["greedy", "keep_top_k", "keep_top_p", "sample"]
+
 
 def greedy(logits: Float[Tensor, "*B V"]) -> Int[Tensor, "*B"]:
-    """Greedy decoding: the likeliest token; of equals, the one with the smallest id.
-
-    Args:
-        logits: Scores of the next token.
-
-    Returns:
-        Token ids.
-    """
+    """Greedy decoding: the likeliest token; of equals, the one with the smallest id."""
     check_tensors(torch.Tensor, logits=logits)
     return logits.argmax(dim=-1)
 
 
-def keep_top_k(
-    logits: Float[Tensor, "*B V"], k: int | Int[Tensor, ""]
-) -> Float[Tensor, "*B V"]:
-    """Top-k sampling: forbid all but the k likeliest tokens.
-
-    Args:
-        logits: Scores of the next token.
-        k: How many stay; more than there are keeps all. Of equals, smaller ids stay.
-
-    Returns:
-        The scores, with -inf where a token is out.
-    """
+def keep_top_k(logits: Float[Tensor, "*B V"], k: int) -> Float[Tensor, "*B V"]:
+    """Top-k sampling: forbid all but the k likeliest tokens, of equals the later."""
     check_tensors(torch.Tensor, logits=logits)
     check_sampling(top_k=k)
     return logits.masked_fill(_rank(logits) >= k, -math.inf)
 
 
-def keep_top_p(
-    logits: Float[Tensor, "*B V"], p: float | Float[Tensor, ""]
-) -> Float[Tensor, "*B V"]:
+def keep_top_p(logits: Float[Tensor, "*B V"], p: float) -> Float[Tensor, "*B V"]:
     """Nucleus sampling: forbid all but the smallest set of tokens with mass p or more.
 
-    Args:
-        logits: Scores of the next token.
-        p: Mass to keep, above 0 and at most 1. The likeliest token always stays.
-
-    Returns:
-        The scores, with -inf where a token is out.
+    The likeliest token always stays.
     """
     check_tensors(torch.Tensor, logits=logits)
     check_sampling(top_p=p)
@@ -72,15 +50,10 @@ def keep_top_p(
 def sample(
     logits: Float[Tensor, "*B V"], uniform: Float[Tensor, "*B"]
 ) -> Int[Tensor, "*B"]:
-    """Draw a token with the probability that its score gives it.
+    """Draw a token with the probability that its score gives it; -inf is never drawn.
 
-    Args:
-        logits: Scores of the next token; -inf is never drawn.
-        uniform: Numbers drawn beforehand, at least 0 and less than 1, one for each
-            draw.
-
-    Returns:
-        Token ids: the first whose cumulated probability passes the number.
+    It is the first whose cumulated probability passes `uniform`, a number in [0, 1)
+    that was drawn beforehand.
     """
     check_tensors(torch.Tensor, logits=logits, uniform=uniform)
     reached = logits.softmax(dim=-1).cumsum(dim=-1)

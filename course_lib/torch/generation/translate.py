@@ -7,18 +7,18 @@ different (teacher forcing): there the true target is given, and all its positio
 predicted at once.
 """
 
-from typing import Any
-
-import numpy as np
 import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from course_lib.generation.beam_search import Hypothesis, beam_search
-from course_lib.generation.inputs import check_translation, cut
+from course_lib.generation.beam_search import Hypothesis
+from course_lib.generation.inputs import translation_inputs
 from course_lib.torch.evaluation import evaluating
 from course_lib.torch.extra.recurrent_seq2seq import RecurrentSeq2Seq
+from course_lib.torch.generation.write import write, write_beams
 from course_lib.torch.seq2seq import Seq2Seq
+
+__all__ = ["beam_translate", "translate"]
 
 
 def translate(
@@ -32,35 +32,17 @@ def translate(
 ) -> list[list[int]]:
     """Greedy decoding: write the likeliest next token, again and again.
 
-    Args:
-        model: Used in evaluation mode; each part's own mode is restored.
-        source: Token ids.
-        start_token: What the target began with in training.
-        stop_token: What it ended with.
-        max_new_tokens: Longest target.
-        source_mask: True at real source tokens, such as
-            `padding_mask_from_ids(source, pad_id)`.
-
-    Returns:
-        One target for each source, without start and stop token.
-
-    Raises:
-        ValueError: A token is not in its vocabulary, or a size is not positive.
+    Returns one target for each source, without start and stop token. Padding of the
+    source is where `source_mask`, such as `padding_mask_from_ids(source, pad_id)`, is
+    False. The model is used in evaluation mode, and each part's own mode is restored.
     """
-    _check(model, source, start_token, stop_token, max_new_tokens)
+    given = translation_inputs(
+        source, model.vocab_sizes, start_token, stop_token, max_new_tokens
+    )
     with evaluating(model), torch.inference_mode():
         memory = model.encode(source, source_mask=source_mask)
-        cache: Any = model.begin(memory, max_new_tokens)  # each model has its own
-        token = torch.full_like(source[:, :1], start_token)
-        written, done = [], torch.zeros_like(token, dtype=torch.bool)
-        for _ in range(max_new_tokens):
-            logits = model.decode(token, memory, source_mask=source_mask, cache=cache)
-            token = logits.argmax(dim=-1)
-            written.append(token)
-            done |= token == stop_token
-            if done.all():
-                break
-    return [cut(row, stop_token) for row in torch.cat(written, dim=1).tolist()]
+        cache = model.begin(memory, max_new_tokens, source_mask=source_mask)
+        return write(model, cache, given, stop_token=stop_token)
 
 
 def beam_translate(
@@ -73,50 +55,18 @@ def beam_translate(
     max_new_tokens: int,
     length_penalty: float = 0.0,
 ) -> list[Hypothesis]:
-    """Beam search for the likeliest target of one source.
-
-    Args:
-        model: As in `translate`.
-        source: Token ids of one source.
-        n_beams: Beginnings kept; one is greedy decoding.
-        start_token: What the target began with in training.
-        stop_token: What it ended with.
-        max_new_tokens: Longest target.
-        length_penalty: At least 0; larger favors longer targets. See
-            `course_lib.generation.beam_search`.
-
-    Returns:
-        At most `n_beams` targets, the best first, each with its log-probability.
-    """
-    _check(model, source, start_token, stop_token, max_new_tokens)
+    """Beam search for the likeliest targets of one source; see `beam_search`."""
+    translation_inputs(
+        source, model.vocab_sizes, start_token, stop_token, max_new_tokens
+    )
     with evaluating(model), torch.inference_mode():
         memory = model.encode(source)
-
-        def next_log_probs(rows: np.ndarray) -> np.ndarray:
-            ids = torch.from_numpy(rows).to(source.device)
-            logits = model.decode(ids, memory.expand(len(rows), -1, -1))[:, -1]
-            return logits.log_softmax(dim=-1).double().cpu().numpy()
-
-        return beam_search(
-            next_log_probs,
+        return write_beams(
+            lambda ids: model.decode(ids, memory.expand(len(ids), -1, -1)),
+            source.device,
             [start_token],
             n_beams=n_beams,
             max_new_tokens=max_new_tokens,
             stop_token=stop_token,
             length_penalty=length_penalty,
         )
-
-
-def _check(
-    model: Seq2Seq | RecurrentSeq2Seq,
-    source: Tensor,
-    start_token: int,
-    stop_token: int,
-    max_new_tokens: int,
-) -> None:
-    if isinstance(model, RecurrentSeq2Seq):
-        tables = model.source_embedding, model.target_embedding
-        sizes = tables[0].num_embeddings, tables[1].num_embeddings
-    else:
-        sizes = model.config.vocab_size, model.config.vocab_target
-    check_translation(source, sizes, start_token, stop_token, max_new_tokens)

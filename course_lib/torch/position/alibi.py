@@ -5,25 +5,24 @@ r"""ALiBi: attention with linear biases, distance subtracted from scores (PyTorc
 Press et al. 2022, section 3, arXiv:2108.12409.
 """
 
+from dataclasses import dataclass
 from functools import lru_cache
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from course_lib.checks import check_size, check_span
+from course_lib.torch.position.base import Positions
+
+__all__ = ["ALiBi", "alibi_bias", "alibi_slopes"]
 
 
 def alibi_slopes(n_heads: int) -> list[float]:
     """ALiBi's slopes m_h: how fast each head's scores fall with distance.
 
-    Args:
-        n_heads: H. For a power of two, slopes go from 2^(-8/H) to 2^-8 in equal ratios;
-            other numbers are filled up as in the authors' code, with every other slope
-            of twice the next lower power of two.
-
-    Returns:
-        One positive number a head.
+    For a power of two they go from 2^(-8/H) to 2^-8 in equal ratios; other numbers are
+    filled up as in the authors' code, with every other slope of the next power of two.
     """
     check_size("n_heads", n_heads)
     power = 2 ** (n_heads.bit_length() - 1)
@@ -37,22 +36,13 @@ def alibi_bias(
     n_queries: int,
     n_keys: int | None = None,
     *,
-    offset: int | Int[Tensor, ""] | None = None,
+    offset: int | None = None,
     like: Float[Tensor, "..."] | None = None,
 ) -> Float[Tensor, "H T S"]:
     """ALiBi: a penalty on far keys, linear in the distance, at each head's own rate.
 
-    Args:
-        n_heads: H.
-        n_queries: T.
-        n_keys: S; None means T.
-        offset: Where the first query stands among the keys; None puts the last query at
-            the last key.
-        like: A tensor whose dtype and device the result takes; None means 32 bits on
-            the CPU.
-
-    Returns:
-        Numbers to add to the scores: 0 at a query's own position, negative elsewhere.
+    The first query stands at key `offset`; None puts the last query at the last key.
+    Dtype and device are those of `like`; None means 32 bits on the CPU.
     """
     n_keys = n_queries if n_keys is None else n_keys
     check_span(n_queries, n_keys, offset)
@@ -60,10 +50,25 @@ def alibi_bias(
     first = n_keys - n_queries if offset is None else offset
     queries = first + torch.arange(n_queries, device=like.device)
     distance = abs(queries[:, None] - torch.arange(n_keys, device=like.device))  # T S
-    slopes = _slopes(
-        n_heads, torch.promote_types(like.dtype, torch.float32), like.device
-    )
+    dtype = torch.promote_types(like.dtype, torch.float32)
+    slopes = _slopes(n_heads, dtype, like.device)
     return (-slopes[:, None, None] * distance).to(like.dtype)
+
+
+@dataclass(frozen=True)
+class ALiBi(Positions):
+    """ALiBi as a position scheme."""
+
+    n_heads: int
+
+    def __post_init__(self):
+        check_size("n_heads", self.n_heads)
+
+    def bias(
+        self, n_queries: int, n_keys: int, offset: int, like: Float[Tensor, "..."]
+    ) -> Float[Tensor, "H T S"]:
+        """Eq. 1."""
+        return alibi_bias(self.n_heads, n_queries, n_keys, offset=offset, like=like)
 
 
 @lru_cache(maxsize=8)

@@ -9,31 +9,28 @@ standard deviation 0.02 (Radford et al. 2019, GPT-2's code).
 """
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from course_lib.checks import check_even, check_positions, check_size
+from course_lib.torch.embedding import embedding
+from course_lib.torch.position.base import Positions
+
+__all__ = ["Learned", "Learned2D"]
 
 
-class Learned(nn.Module):
-    """Learned positions: one vector for each place in a sequence.
-
-    Args:
-        max_len: Rows of the table: the longest sequence.
-        d_model: D.
-    """
+class Learned(Positions, nn.Module):
+    """Learned positions: one vector for each of `max_len` places in a sequence."""
 
     def __init__(self, max_len: int, d_model: int):
         super().__init__()
         check_size("max_len", max_len)
-        check_size("d_model", d_model)
-        self.table = nn.Embedding(max_len, d_model)
-        nn.init.normal_(self.table.weight, std=0.02)
+        self.max_len, self.table = max_len, embedding(max_len, d_model, std=0.02)
 
     def forward(
         self,
         n_positions: int,
-        offset: int | Int[Tensor, ""] = 0,
+        offset: int = 0,
         *,
         like: Float[Tensor, "..."] | None = None,
     ) -> Float[Tensor, "T D"]:
@@ -42,14 +39,15 @@ class Learned(nn.Module):
         rows = self.table.weight[offset : offset + n_positions]
         return rows if like is None else rows.to(like.dtype)
 
+    def add(self, x: Float[Tensor, "*B T D"], offset: int = 0) -> Tensor:
+        """Eq. 1."""
+        return x + self(x.shape[-2], offset, like=x)
 
-class Learned2D(nn.Module):
+
+class Learned2D(Positions, nn.Module):
     """Learned positions in a grid: a row's vector and a column's, side by side.
 
-    Args:
-        height: Rows of the grid.
-        width: Columns of the grid.
-        d_model: D, even: half of the features say the row, half the column.
+    Each gets half of the features, so `d_model` is even.
     """
 
     def __init__(self, height: int, width: int, d_model: int):
@@ -57,10 +55,8 @@ class Learned2D(nn.Module):
         check_size("height", height)
         check_size("width", width)
         check_even("d_model", d_model)
-        self.rows = nn.Embedding(height, d_model // 2)
-        self.columns = nn.Embedding(width, d_model // 2)
-        for table in (self.rows, self.columns):
-            nn.init.normal_(table.weight, std=0.02)
+        self.rows = embedding(height, d_model // 2, std=0.02)
+        self.columns = embedding(width, d_model // 2, std=0.02)
 
     def forward(self) -> Float[Tensor, "P D"]:
         """One vector for each cell of the grid, row by row."""
@@ -68,3 +64,9 @@ class Learned2D(nn.Module):
         shape = len(rows), len(columns), -1
         cells = rows[:, None].expand(shape), columns[None].expand(shape)
         return torch.cat(cells, dim=-1).flatten(0, 1)  # P D
+
+    def add(self, x: Float[Tensor, "*B T D"], offset: int = 0) -> Tensor:
+        """Eq. 2. Tokens in front of the cells, such as [CLS], stand nowhere."""
+        cells = self()
+        front, grid = x.split([x.shape[-2] - len(cells), len(cells)], dim=-2)
+        return torch.cat([front, grid + cells], dim=-2)

@@ -8,37 +8,33 @@ bins where this clips them.
 """
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from course_lib.checks import check_size, check_span
+from course_lib.torch.embedding import embedding
+from course_lib.torch.position.base import Positions
+
+__all__ = ["RelativeBias"]
 
 
-class RelativeBias(nn.Module):
+class RelativeBias(Positions, nn.Module):
     """Relative position bias: a learned number for each head and each step.
 
-    It starts at 0: no step is preferred.
-
-    Args:
-        n_heads: H.
-        max_distance: K, the farthest step with a number of its own; farther ones share
-            it.
+    Steps farther than `max_distance` share the number of that one; 16 is that of Shaw's
+    base model. All numbers start at 0: no step is preferred.
     """
 
-    def __init__(self, n_heads: int, max_distance: int):
+    def __init__(self, n_heads: int, max_distance: int = 16):
         super().__init__()
         check_size("n_heads", n_heads)
         check_size("max_distance", max_distance)
         self.max_distance = max_distance
-        self.table = nn.Embedding(2 * max_distance + 1, n_heads)
+        self.table = embedding(2 * max_distance + 1, n_heads)
         nn.init.zeros_(self.table.weight)
 
     def forward(
-        self,
-        n_queries: int,
-        n_keys: int | None = None,
-        *,
-        offset: int | Int[Tensor, ""] | None = None,
+        self, n_queries: int, n_keys: int | None = None, *, offset: int | None = None
     ) -> Float[Tensor, "H T S"]:
         """Numbers to add to the scores; arguments as in `alibi_bias`."""
         n_keys = n_queries if n_keys is None else n_keys
@@ -49,3 +45,9 @@ class RelativeBias(nn.Module):
         step = torch.arange(n_keys, device=device) - queries[:, None]  # T S
         step = step.clamp(-self.max_distance, self.max_distance)
         return self.table(step + self.max_distance).permute(2, 0, 1)  # H T S
+
+    def bias(
+        self, n_queries: int, n_keys: int, offset: int, like: Float[Tensor, "..."]
+    ) -> Float[Tensor, "H T S"]:
+        """Eq. 1."""
+        return self(n_queries, n_keys, offset=offset).to(like.dtype)

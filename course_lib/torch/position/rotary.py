@@ -11,23 +11,22 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from course_lib.checks import check_even, check_positive, check_rotary
+from course_lib.torch.position.base import Positions
+
+__all__ = ["Rotary"]
 
 
 @dataclass(frozen=True)
-class Rotary:
+class Rotary(Positions):
     """Rotary position embedding (RoPE): turn queries and keys by their positions.
 
     Nothing is learned. The dot product of a turned query and a turned key depends on
-    the distance between them, and not on where they stand.
-
-    Args:
-        d_head: Width of a head, even.
-        base: The slowest pair turns nearly `base` times as slowly as the fastest, which
-            turns by one radian a position.
+    the distance between them, and not on where they stand. The fastest pair turns by
+    one radian a position, the slowest nearly `base` times as slowly.
     """
 
     d_head: int
@@ -38,14 +37,19 @@ class Rotary:
         check_positive("base", self.base)
 
     def __call__(
-        self, x: Float[Tensor, "*B T Dh"], offset: int | Int[Tensor, ""] = 0
+        self, x: Float[Tensor, "*B T Dh"], offset: int = 0
     ) -> Float[Tensor, "*B T Dh"]:
         """Turn queries or keys, the first of which stands at `offset`."""
         check_rotary(x.shape, self.d_head)
-        cos, sin = _turns(self, int(offset), x.shape[-2], x.dtype, x.device)
+        cos, sin = _turns(self, offset, x.shape[-2], x.dtype, x.device)
         first, second = x.chunk(2, dim=-1)
         turned = first * cos - second * sin, second * cos + first * sin
         return torch.cat(turned, dim=-1)
+
+    @property
+    def rotary(self) -> "Rotary":
+        """This: attention calls it in every layer."""
+        return self
 
 
 @lru_cache(maxsize=8)  # the same for queries and keys, in every layer

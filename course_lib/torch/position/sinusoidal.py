@@ -9,15 +9,13 @@ from functools import lru_cache
 from typing import Any
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
 
-from course_lib.checks import (
-    check_even,
-    check_positions,
-    check_positive,
-    check_size,
-)
+from course_lib.checks import check_even, check_positions, check_positive, check_size
+from course_lib.torch.position.base import Positions
+
+__all__ = ["Sinusoidal", "sinusoidal"]
 
 
 def sinusoidal(
@@ -30,17 +28,17 @@ def sinusoidal(
 ) -> Float[Tensor, "T D"]:
     """Sinusoidal position encoding: sines and cosines of many wavelengths.
 
+    The longest wave is nearly `base` times the shortest, of 2 pi positions. The row of
+    t + k is the row of t with each pair turned by an angle that depends on k alone.
+    Numbers are computed in 64 bits and returned in 32, or as `dtype`.
+
     Args:
         n_positions: T, counted from 0.
         d_model: D, even.
-        base: The longest wave is nearly `base` times the shortest, of 2 pi positions.
+        base: b.
         interleaved: Sine and cosine in turns, as in the paper; False puts all sines
             before all cosines, as Hugging Face's Marian does.
-        dtype: Of the result; None means 32 bits. The numbers are computed in 64.
-
-    Returns:
-        One row a position. The row of t + k is the row of t with each pair turned by an
-        angle that depends on k alone.
+        dtype: Of the result.
     """
     check_size("n_positions", n_positions)
     check_even("d_model", d_model)
@@ -52,34 +50,31 @@ def sinusoidal(
     return table.to(torch.float32 if dtype is None else dtype)
 
 
-class Sinusoidal(nn.Module):
-    """Sinusoidal positions as a module, called like `Learned`.
-
-    Args:
-        max_len: Length of the longest sequence.
-        d_model: D, even.
-        interleaved: As in `sinusoidal`.
-    """
+class Sinusoidal(Positions, nn.Module):
+    """Sinusoidal positions as a module, called like `Learned`."""
 
     def __init__(self, max_len: int, d_model: int, *, interleaved: bool = True):
         super().__init__()
         check_size("max_len", max_len)
         check_even("d_model", d_model)
-        self.max_len, self.d_model = max_len, d_model
-        self.interleaved = interleaved
+        self.max_len, self.sizes = max_len, (max_len, d_model, interleaved)
 
     def forward(
         self,
         n_positions: int,
-        offset: int | Int[Tensor, ""] = 0,
+        offset: int = 0,
         *,
         like: Float[Tensor, "..."] | None = None,
     ) -> Float[Tensor, "T D"]:
         """Rows of `n_positions` positions from `offset` on, in `like`'s dtype."""
-        check_positions(n_positions, offset, self.max_len)
         like = torch.empty(0) if like is None else like
-        sizes = self.max_len, self.d_model, self.interleaved
-        return _table(*sizes, like.dtype, like.device)[offset : offset + n_positions]
+        table = _table(*self.sizes, like.dtype, like.device)
+        check_positions(n_positions, offset, len(table))
+        return table[offset : offset + n_positions]
+
+    def add(self, x: Float[Tensor, "*B T D"], offset: int = 0) -> Tensor:
+        """Eq. 1, added to the tokens."""
+        return x + self(x.shape[-2], offset, like=x)
 
 
 @lru_cache(maxsize=8)

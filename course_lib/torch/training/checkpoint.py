@@ -17,51 +17,41 @@ from torch import Tensor, nn
 
 from course_lib.checks import check_weights
 from course_lib.config import TrainConfig
-from course_lib.torch.training.distributed import _bare, _like, _place, _whole
+from course_lib.torch.training.distributed import bare, place, placed_like, whole
 from course_lib.training import checkpoint as checkpoints
 from course_lib.training.checkpoint import Arrays, Checkpoint
 from course_lib.training.history import History
 
+__all__ = ["load_weights", "save_weights"]
+
 
 def save_weights(model: nn.Module, path: str | Path) -> None:
-    """Write a model's parameters to a file that either wing reads.
+    """Write a model's parameters to a file, safetensors, that either wing reads.
 
-    Args:
-        model: Any module of this wing.
-        path: The file, safetensors; one that exists is replaced, all or nothing.
+    A file that exists is replaced, all or nothing.
     """
-    arrays = _read(dict(_bare(model).named_parameters()))
-    if _place(model)[0] == 0:
+    arrays = _read(dict(bare(model).named_parameters()))
+    if place(model)[0] == 0:
         checkpoints.save_arrays(path, arrays)
 
 
 def load_weights(model: nn.Module, path: str | Path) -> None:
-    """Read a model's parameters from a file of either wing, in place.
+    """Read what `save_weights` or `fit` of either wing wrote into a model, in place.
 
-    Args:
-        model: Built as the model that was saved.
-        path: What `save_weights` or `fit` wrote; an error leaves the model as it was.
+    An error leaves the model as it was.
     """
-    _write(dict(_bare(model).named_parameters()), checkpoints.load_arrays(path))
+    _write(dict(bare(model).named_parameters()), checkpoints.load_arrays(path))
 
 
-class _Run:
+class Run:
     """What changes while a model is trained here, apart from the history."""
 
     def __init__(self, model: nn.Module, optimizer: Any):
-        self.model, self.bare, self.optimizer = model, _bare(model), optimizer
-        self.rank, self.world = _place(model)
+        self.model, self.bare, self.optimizer = model, bare(model), optimizer
+        self.rank, self.world = place(model)
         self.parameters = dict(self.bare.named_parameters())
         self.device = next(iter(self.parameters.values())).device
         self.best: Arrays = {}
-        # 1 from the first step that diverged on: the fused AdamW skips its update where
-        # this is set, on the device, as it does for scalers of mixed precision.
-        self.diverged = torch.zeros((), device=self.device)
-        self.optimizer.found_inf = self.diverged
-
-    def skip_bad(self, record: Tensor) -> None:
-        """Make no update any more once a loss or a gradient is NaN or infinite."""
-        self.diverged.logical_or_(~record.isfinite().all())
 
     def keep_best(self) -> None:
         """Remember the weights as they are now."""
@@ -110,8 +100,8 @@ class _Run:
             if p.requires_grad:
                 self.optimizer.state[p] = {
                     "step": torch.tensor(float(saved.history.steps), device=p.device),
-                    "exp_avg": _like(torch.tensor(saved.exp_avg[name]), p),
-                    "exp_avg_sq": _like(torch.tensor(saved.exp_avg_sq[name]), p),
+                    "exp_avg": placed_like(torch.tensor(saved.exp_avg[name]), p),
+                    "exp_avg_sq": placed_like(torch.tensor(saved.exp_avg_sq[name]), p),
                 }
         self.best = saved.best
         private = saved.private if saved.wing == "torch" else {}
@@ -142,7 +132,7 @@ class _Run:
 def _read(tensors: Mapping[str, Tensor]) -> Arrays:
     # An array of its own: the tensors go on changing.
     return {
-        name: _whole(tensor.detach()).cpu().numpy().copy()
+        name: whole(tensor.detach()).cpu().numpy().copy()
         for name, tensor in tensors.items()
     }
 
@@ -155,7 +145,7 @@ def _write(tensors: Mapping[str, Tensor], arrays: Arrays) -> None:
     _check(tensors, arrays)
     with torch.no_grad():
         for name, tensor in tensors.items():
-            tensor.copy_(_like(torch.tensor(arrays[name]), tensor))
+            tensor.copy_(placed_like(torch.tensor(arrays[name]), tensor))
 
 
 def _random_state(device: torch.device) -> Arrays:

@@ -26,6 +26,8 @@ from torch import Tensor, nn
 
 from course_lib.checks.training import check_mesh, check_world
 
+__all__ = ["device_mesh", "distribute", "init_distributed", "shutdown"]
+
 
 def init_distributed(
     *,
@@ -130,25 +132,25 @@ def distribute(model: nn.Module, mesh: Any) -> nn.Module:
     return model
 
 
-def _bare(model: nn.Module) -> nn.Module:
+def bare(model: nn.Module) -> nn.Module:
     """The model inside DDP's wrapper; any other as it is."""
     wrapped = isinstance(model, nn.parallel.DistributedDataParallel)
     return model.module if wrapped else model
 
 
-def _place(model: nn.Module) -> tuple[int, int]:
+def place(model: nn.Module) -> tuple[int, int]:
     """This process's rank among those that share the model's batches, and their number.
 
     A model that was not distributed is trained by each process alone.
     """
-    spread = _bare(model) is not model or any(
+    spread = bare(model) is not model or any(
         hasattr(p, "full_tensor") for p in model.parameters()
     )
     return (dist.get_rank(), dist.get_world_size()) if spread else (0, 1)
 
 
 @contextmanager
-def _quiet(model: Any, hold: bool) -> Iterator[None]:
+def quiet(model: Any, hold: bool) -> Iterator[None]:
     """Hold the exchange of gradients back until the last part of a batch."""
     if hold and isinstance(model, nn.parallel.DistributedDataParallel):
         with model.no_sync():
@@ -159,17 +161,17 @@ def _quiet(model: Any, hold: bool) -> Iterator[None]:
     yield
 
 
-def _whole(tensor: Any) -> Tensor:
+def whole(tensor: Any) -> Tensor:
     """All of a tensor that may be sharded; every process has to ask."""
     return tensor.full_tensor() if hasattr(tensor, "full_tensor") else tensor
 
 
-def _shard(tensor: Any) -> Tensor:
+def shard(tensor: Any) -> Tensor:
     """This process's shard of a tensor, or all of one that is not sharded."""
     return tensor.to_local() if hasattr(tensor, "to_local") else tensor
 
 
-def _like(array: Tensor, model_tensor: Any) -> Tensor:
+def placed_like(array: Tensor, model_tensor: Any) -> Tensor:
     """An array given whole to every process, cast and sharded like a parameter."""
     array = array.to(model_tensor.device, model_tensor.dtype)
     if not hasattr(model_tensor, "full_tensor"):

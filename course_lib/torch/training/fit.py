@@ -17,13 +17,15 @@ from torch import nn
 from course_lib.checks.training import check_fit, check_loss
 from course_lib.config import TrainConfig
 from course_lib.torch.evaluation import evaluating
-from course_lib.torch.training.checkpoint import _Run
+from course_lib.torch.training.checkpoint import Run
 from course_lib.torch.training.optim import adamw
-from course_lib.torch.training.step import _pair, _step, _tensors
+from course_lib.torch.training.step import one_step, sum_and_count, to_tensors
 from course_lib.training.batches import batch_at, order_of
 from course_lib.training.checkpoint import check_place
 from course_lib.training.history import History, rates
 from course_lib.training.progress import Progress
+
+__all__ = ["fit", "mean_loss", "perplexity"]
 
 
 def fit(
@@ -68,7 +70,7 @@ def fit(
     check_fit(config, evaluate, checkpoint, resume, dtypes)
     batch = batch_at(batches)
     order = {} if checkpoint is None else order_of(batches)
-    run = _Run(model, adamw(model, config))
+    run = Run(model, adamw(model, config))
     if checkpoint is not None and run.rank == 0:
         check_place(checkpoint)
     history = History()
@@ -82,7 +84,7 @@ def fit(
             model.train()
             at = rates(steps, config)
             records = [
-                _step(run, batch(step), loss, config, rate)
+                one_step(run, batch(step), loss, config, rate)
                 for step, rate in zip(steps, at, strict=True)
             ]
             # The one place that waits for the device.
@@ -111,21 +113,17 @@ def mean_loss(
 ) -> float:
     """The mean loss over batches in evaluation mode: dropout off, no gradients.
 
-    Args:
-        model: Each part's mode is restored, also after an exception.
-        batches: Arrays or tuples of them, as `in_turn` returns.
-        loss: As for `fit`. One that returns a mean is weighted by the batch's rows.
-
-    Returns:
-        The mean over everything that counts.
+    Each part's mode is restored, also after an exception. `batches` are arrays or
+    tuples of them, as `in_turn` returns; a loss that returns a mean is weighted by the
+    rows.
     """
     device = next(model.parameters()).device
     sums = []
     with evaluating(model), torch.no_grad():
         for batch in batches:
-            tensors = _tensors(batch, device)
+            tensors = to_tensors(batch, device)
             total, count = check_loss(loss(model, *tensors), len(tensors[0]))
-            sums.append(_pair(total, count))
+            sums.append(sum_and_count(total, count))
     if not sums:
         raise ValueError("a mean needs at least one batch: got none.")
     total, count = torch.stack(sums).sum(0).tolist()
@@ -138,13 +136,5 @@ def perplexity(
     """Perplexity, the exponential of the mean loss in nats.
 
     A model that is as unsure as a uniform guess among k tokens has perplexity k.
-
-    Args:
-        model: As for `mean_loss`.
-        batches: As for `mean_loss`.
-        loss: As for `mean_loss`, in nats as `cross_entropy` is.
-
-    Returns:
-        A number of at least 1, smaller for a better model.
     """
     return math.exp(mean_loss(model, batches, loss))

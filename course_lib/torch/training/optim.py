@@ -15,7 +15,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from course_lib.config import TrainConfig
-from course_lib.torch.training.distributed import _shard, _whole
+from course_lib.torch.training.distributed import shard, whole
+
+__all__ = ["adamw", "clip_gradient"]
 
 
 def adamw(model: nn.Module, config: TrainConfig) -> Any:
@@ -62,9 +64,9 @@ def clip_gradient(
     Returns:
         The gradient, scaled and shortened, and the length it had between the two.
     """
-    norm = _whole(torch.nn.utils.get_total_norm(grads)) * scale
+    norm = whole(torch.nn.utils.get_total_norm(grads)) * scale
     if longest is not None:
         scale = scale * torch.clamp(longest / norm, max=1.0)
     if not (isinstance(scale, float) and scale == 1.0):
-        torch._foreach_mul_([_shard(g) for g in grads], scale)  # pyright: ignore
+        torch._foreach_mul_([shard(g) for g in grads], scale)  # pyright: ignore
     return grads, norm

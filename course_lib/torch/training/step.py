@@ -14,14 +14,14 @@ from torch import Tensor
 from course_lib.checks import checking_values
 from course_lib.checks.training import check_loss
 from course_lib.config import TrainConfig
-from course_lib.torch.training.checkpoint import _Run
-from course_lib.torch.training.distributed import _quiet
+from course_lib.torch.training.checkpoint import Run
+from course_lib.torch.training.distributed import quiet
 from course_lib.torch.training.optim import clip_gradient
 from course_lib.training.batches import Batch, check_parts
 
 
-def _step(
-    run: _Run, batch: Batch, loss: Callable[..., Any], config: TrainConfig, rate: float
+def one_step(
+    run: Run, batch: Batch, loss: Callable[..., Any], config: TrainConfig, rate: float
 ) -> Tensor:
     """One update; returns the loss and the gradient's length, still on the device."""
     check_parts(batch, config.accumulate, run.world)
@@ -34,12 +34,12 @@ def _step(
     for part in range(config.accumulate):
         first = (part * run.world + run.rank) * rows  # this process's share of the part
         mine = slice(first, first + rows)
-        tensors = _tensors([array[mine] for array in batch], run.device)
-        with _quiet(run.model, part < config.accumulate - 1):
+        tensors = to_tensors([array[mine] for array in batch], run.device)
+        with quiet(run.model, part < config.accumulate - 1):
             with torch.autocast(run.device.type, torch.bfloat16, enabled=short):
                 total, count = check_loss(_call(loss, run.model, tensors), 1)
             total.backward()
-        sums += _pair(total.detach(), count)
+        sums += sum_and_count(total.detach(), count)
     if run.world > 1:
         dist.all_reduce(sums)
     total, count = sums[0], sums[1].clamp(min=1)
@@ -52,9 +52,20 @@ def _step(
     for group in run.optimizer.param_groups:
         group["lr"] = rate
     record = torch.stack([total / count, norm])
-    run.skip_bad(record)
+    skip_bad(run.optimizer, record)
     run.optimizer.step()
     return record
+
+
+def skip_bad(optimizer: Any, record: Tensor) -> None:
+    """Make no update any more once a loss or a gradient is NaN or infinite.
+
+    Where `found_inf` is 1 the fused AdamW skips its update, on the device, as it does
+    for scalers of mixed precision.
+    """
+    bad = (~record.isfinite().all()).float()
+    before = getattr(optimizer, "found_inf", bad)
+    optimizer.found_inf = torch.maximum(before, bad)
 
 
 def _call(loss: Callable[..., Any], model: Any, tensors: list[Tensor]) -> Any:
@@ -66,7 +77,8 @@ def _call(loss: Callable[..., Any], model: Any, tensors: list[Tensor]) -> Any:
         raise
 
 
-def _pair(total: Tensor, count: Any) -> Tensor:
+def sum_and_count(total: Tensor, count: Any) -> Tensor:
+    """Both in one tensor on the device, as precise as it can be."""
     wide, device = _wide(total.device), total.device
     return torch.stack([total.to(wide), torch.as_tensor(count, dtype=wide).to(device)])
 
@@ -76,6 +88,7 @@ def _wide(device: torch.device) -> torch.dtype:
     return torch.float32 if device.type == "mps" else torch.float64
 
 
-def _tensors(batch: Any, device: torch.device) -> list[Tensor]:
+def to_tensors(batch: Any, device: torch.device) -> list[Tensor]:
+    """A batch as tensors, also one that is a single array."""
     arrays = batch if isinstance(batch, (tuple, list)) else (batch,)
     return [torch.tensor(array).to(device) for array in arrays]

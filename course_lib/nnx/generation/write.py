@@ -1,0 +1,164 @@
+"""The one loop in which GPT and the translators write (Flax NNX).
+
+A writer is a model with `read(tokens, cache)`: logits after each of the newest tokens,
+which the cache, what its `begin` returned, takes in.
+
+The whole generation is one compiled program, a loop that stays on the device. It is
+compiled for sizes rounded up to a power of two, and for any sampler setting: another
+prompt, length, temperature or seed compiles nothing.
+"""
+
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from flax import nnx
+from jax import Array, lax
+
+from course_lib.generation.beam_search import Hypothesis, beam_search
+from course_lib.generation.inputs import GenerationInputs, new_tokens
+from course_lib.nnx.generation.sampling import greedy, keep_top_k, keep_top_p, sample
+
+
+def rounded(size: int, most: int | None = None) -> int:
+    """The next power of two, at least 16 and at most `most`."""
+    size = max(16, 1 << (size - 1).bit_length())
+    return size if most is None else min(size, most)
+
+
+def write(
+    model: Any,
+    cache: Any,
+    given: GenerationInputs,
+    room: int,
+    n_prompt: int = 1,
+    *,
+    temperature: float = 0.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    stop_token: int | None = None,
+) -> list[list[int]]:
+    """Put token after token behind the prompts, until each text has ended.
+
+    Without a cache, everything is read again for each token. There is room for `room`
+    tokens in a text; the first `n_prompt` are read at once.
+    """
+    ids = _compiled(
+        nnx.split(model),
+        None if cache is None else nnx.split(cache),
+        _filled(given.ids.astype(np.int32), room),
+        given.lengths.astype(np.int32),
+        _filled(given.uniforms, rounded(given.uniforms.shape[1])),
+        given.uniforms.shape[1],
+        float(temperature),
+        np.iinfo(np.int32).max if top_k is None else top_k,
+        1.0 if top_p is None else float(top_p),
+        -1 if stop_token is None else stop_token,
+        n_prompt=n_prompt,
+    )
+    return new_tokens(given, np.asarray(ids), stop_token)
+
+
+@partial(jax.jit, static_argnames="n_prompt")
+def _compiled(
+    model_parts: tuple[nnx.GraphDef, nnx.State],
+    cache_parts: tuple[nnx.GraphDef, nnx.State] | None,
+    ids: Array,
+    lengths: Array,
+    uniforms: Array,
+    n: Array,
+    temperature: Array,
+    top_k: Array,
+    top_p: Array,
+    stop_token: Array,
+    *,
+    n_prompt: int,
+) -> Array:
+    model = nnx.merge(*model_parts)
+    graph, kept = (None, None) if cache_parts is None else cache_parts
+    start, end = lengths.min(), lengths.max() + n
+    if graph is not None and n_prompt > 1:
+        # Prompts are read at their rounded size. What lies behind the shortest one's
+        # end is the future: no position has attended to it, and the loop writes over
+        # it. Its last token is read once more, so that the loop can begin with it.
+        cache = nnx.merge(graph, kept)
+        model.read(ids[:, :n_prompt], cache)
+        cache.rewind(start - 1)
+        kept = nnx.state(cache)
+
+    def going_on(loop):
+        t, _, done, _ = loop
+        return (t < end) & ~done.all()
+
+    def step(loop):
+        t, ids, done, kept = loop
+        if graph is None:
+            logits = lax.dynamic_index_in_dim(model.read(ids, None), t - 1, axis=1)
+        else:
+            cache = nnx.merge(graph, kept)
+            newest = lax.dynamic_slice_in_dim(ids, t - 1, 1, axis=1)
+            logits, kept = model.read(newest, cache), nnx.state(cache)
+        logits = logits[:, 0].astype(jnp.float32)
+        draw = jnp.clip(t - lengths, 0, n - 1)
+        uniform = jnp.take_along_axis(uniforms, draw[:, None], axis=1)[:, 0]
+        token = _choose(logits, uniform, temperature, top_k, top_p).astype(ids.dtype)
+        known = t < lengths  # a longer prompt knows its next token
+        ids = ids.at[:, t].set(jnp.where(known, ids[:, t], token))
+        done |= ~known & ((t - lengths >= n - 1) | (token == stop_token))
+        return t + 1, ids, done, kept
+
+    loop = start, ids, jnp.zeros(lengths.shape, bool), kept
+    return lax.while_loop(going_on, step, loop)[1]
+
+
+def _choose(
+    logits: Array, uniform: Array, temperature: Array, top_k: Array, top_p: Array
+) -> Array:
+    def draw():
+        scores = logits / temperature
+        some = (top_k < logits.shape[-1]) | (top_p < 1)
+        scores = lax.cond(  # ranking a large vocabulary takes time: only if needed
+            some, lambda z: keep_top_p(keep_top_k(z, top_k), top_p), lambda z: z, scores
+        )
+        return sample(scores, uniform)
+
+    return lax.cond(temperature > 0, draw, lambda: greedy(logits))
+
+
+def _filled(rows: np.ndarray, columns: int) -> Array:
+    """Rows with zeros behind them."""
+    return jnp.asarray(np.pad(rows, ((0, 0), (0, columns - rows.shape[1]))))
+
+
+def write_beams(
+    model: Any, memory: Array | None, prompt: list[int], most: int | None, **search: Any
+) -> list[Hypothesis]:
+    """Beam search in texts of at most `most` tokens, given a translator's memory."""
+    parts = nnx.split(model)
+
+    def next_log_probs(rows: np.ndarray) -> np.ndarray:
+        # Rows and columns are filled up, so that few sizes are compiled.
+        n, length = rows.shape
+        n_rows = max(min(16, search["n_beams"]), 1 << (n - 1).bit_length())
+        filled = np.pad(rows.astype(np.int32), ((0, n_rows - n), (0, 0)))
+        ids = _filled(filled, rounded(length, most))
+        found = _next_log_probs(parts, ids, memory, length - 1)
+        return np.asarray(found, dtype=np.float64)[:n]
+
+    return beam_search(next_log_probs, prompt, **search)
+
+
+@jax.jit
+def _next_log_probs(
+    parts: tuple[nnx.GraphDef, nnx.State], ids: Array, memory: Array | None, t: Array
+) -> Array:
+    model = nnx.merge(*parts)
+    if memory is None:
+        logits = model(ids)
+    else:
+        memory = jnp.broadcast_to(memory, (len(ids), *memory.shape[1:]))
+        logits = model.decode(ids, memory)
+    logits = lax.dynamic_index_in_dim(logits, t, axis=1, keepdims=False)
+    return jax.nn.log_softmax(logits, axis=-1)

@@ -1,0 +1,82 @@
+"""The one loop in which GPT and the translators write (PyTorch).
+
+A writer is a model with `read(tokens, cache)`: logits after each of the newest tokens,
+which the cache, what its `begin` returned, takes in.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from course_lib.generation.beam_search import Hypothesis, beam_search
+from course_lib.generation.inputs import GenerationInputs, new_tokens
+from course_lib.torch.generation.sampling import greedy, keep_top_k, keep_top_p, sample
+
+
+def write(
+    model: Any,
+    cache: Any,
+    given: GenerationInputs,
+    *,
+    temperature: float = 0.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    stop_token: int | None = None,
+) -> list[list[int]]:
+    """Put token after token behind the prompts, until each text has ended.
+
+    Without a cache, everything is read again for each token.
+    """
+    arrays = given.ids, given.lengths, given.uniforms
+    device = next(model.parameters()).device
+    ids, lengths, uniforms = (torch.from_numpy(array).to(device) for array in arrays)
+    n, done, read = uniforms.shape[1], torch.zeros_like(lengths, dtype=torch.bool), 0
+    for t in range(given.start, given.end):
+        logits = model.read(ids[:, read:t], cache)[:, -1].float()
+        read = 0 if cache is None else t
+        draw = (t - lengths).clamp(0, n - 1)
+        uniform = uniforms.gather(1, draw[:, None])[:, 0]
+        token = _choose(logits, uniform, temperature, top_k, top_p)
+        known = t < lengths  # a longer prompt knows its next token
+        ids[:, t] = torch.where(known, ids[:, t], token)
+        done |= ~known & (t - lengths >= n - 1)
+        if stop_token is not None:
+            done |= ~known & (token == stop_token)
+        if done.all():
+            break
+    return new_tokens(given, ids.cpu().numpy(), stop_token)
+
+
+def _choose(
+    logits: Tensor,
+    uniform: Tensor,
+    temperature: float,
+    top_k: int | None,
+    top_p: float | None,
+) -> Tensor:
+    if temperature == 0:
+        return greedy(logits)
+    logits = logits / temperature
+    if top_k is not None:
+        logits = keep_top_k(logits, top_k)
+    if top_p is not None:
+        logits = keep_top_p(logits, top_p)
+    return sample(logits, uniform)
+
+
+def write_beams(
+    read: Callable[[Tensor], Tensor],
+    device: torch.device,
+    prompt: list[int],
+    **settings: Any,
+) -> list[Hypothesis]:
+    """Beam search, with `read` for the logits of whole texts."""
+
+    def next_log_probs(rows: np.ndarray) -> np.ndarray:
+        logits = read(torch.from_numpy(rows).to(device))[:, -1]
+        return logits.log_softmax(dim=-1).double().cpu().numpy()
+
+    return beam_search(next_log_probs, prompt, **settings)

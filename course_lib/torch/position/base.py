@@ -1,0 +1,46 @@
+"""What a model asks of its positions, whatever they are (PyTorch).
+
+A scheme comes in by one of three doors: it is added to the tokens, it turns queries and
+keys in every layer, or it is added to the scores. It overrides that one; the others
+stay shut. Without weights it is a frozen dataclass, with weights a module.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from jaxtyping import Float
+from torch import Tensor
+
+if TYPE_CHECKING:
+    from course_lib.torch.position.rotary import Rotary
+
+__all__ = ["NoPositions", "Positions"]
+
+
+class Positions:
+    """Position scheme: how a model is told the order of its tokens; here not at all."""
+
+    max_len: int | None = None  # how many positions there are; None means any number
+
+    def add(self, x: Float[Tensor, "*B T D"], offset: int = 0) -> Tensor:
+        """Tokens with their positions in them, the first of which is `offset`."""
+        return x
+
+    @property
+    def rotary(self) -> "Rotary | None":
+        """What turns the queries and keys of every layer, if anything does."""
+        return None
+
+    def bias(
+        self, n_queries: int, n_keys: int, offset: int, like: Float[Tensor, "..."]
+    ) -> Float[Tensor, "H T S"] | None:
+        """Numbers to add to the scores of every layer, if there are any.
+
+        The first query stands at key `offset`; dtype and device are those of `like`.
+        """
+        return None
+
+
+@dataclass(frozen=True)
+class NoPositions(Positions):
+    """No positions (NoPE): a causal model still knows how much it can see."""
