@@ -156,13 +156,15 @@ def mark_equations(lines: list[str]) -> list[str]:
 
 
 def process_docstring(
-    _app: Sphinx, _what: str, _name: str, _obj: Any, _options: Any, lines: list[str]
+    _app: Sphinx, what: str, _name: str, _obj: Any, _options: Any, lines: list[str]
 ) -> None:
     """For autodoc: equations as written, sentences as meant, arXiv numbers as links."""
     first = next((i for i, line in enumerate(lines) if line in SECTIONS), len(lines))
     text = mark_equations(lines[:first]) + [escape(line) for line in lines[first:]]
     link = r"`arXiv:\1 <https://arxiv.org/abs/\1>`__"
-    lines[:] = [ARXIV.sub(link, line) for line in text]
+    # Napoleon takes what stands before a colon in an attribute's first line for a type.
+    first_line = [""] if what in {"attribute", "property"} else []
+    lines[:] = first_line + [ARXIV.sub(link, line) for line in text]
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
