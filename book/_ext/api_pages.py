@@ -90,14 +90,7 @@ class Qualify(ast.NodeTransformer):
 
 
 def written_signature(function: Any) -> tuple[str, str] | None:
-    """Read a signature from the source, without `self`.
-
-    Args:
-        function: A function or method.
-
-    Returns:
-        The arguments in brackets, and what is returned; None if there is no source.
-    """
+    """Read a signature from the source: arguments without `self`, and what returns."""
     try:
         function = inspect.unwrap(function)
         source = textwrap.dedent(inspect.getsource(function))
