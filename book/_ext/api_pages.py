@@ -90,14 +90,7 @@ class Qualify(ast.NodeTransformer):
 
 
 def written_signature(function: Any) -> tuple[str, str] | None:
-    """Read a signature from the source, without `self`.
-
-    Args:
-        function: A function or method.
-
-    Returns:
-        The arguments in brackets, and what is returned; None if there is no source.
-    """
+    """Read a signature from the source: arguments without `self`, and what returns."""
     try:
         function = inspect.unwrap(function)
         source = textwrap.dedent(inspect.getsource(function))
@@ -156,13 +149,15 @@ def mark_equations(lines: list[str]) -> list[str]:
 
 
 def process_docstring(
-    _app: Sphinx, _what: str, _name: str, _obj: Any, _options: Any, lines: list[str]
+    _app: Sphinx, what: str, _name: str, _obj: Any, _options: Any, lines: list[str]
 ) -> None:
     """For autodoc: equations as written, sentences as meant, arXiv numbers as links."""
     first = next((i for i, line in enumerate(lines) if line in SECTIONS), len(lines))
     text = mark_equations(lines[:first]) + [escape(line) for line in lines[first:]]
     link = r"`arXiv:\1 <https://arxiv.org/abs/\1>`__"
-    lines[:] = [ARXIV.sub(link, line) for line in text]
+    # Napoleon takes what stands before a colon in an attribute's first line for a type.
+    first_line = [""] if what in {"attribute", "property"} else []
+    lines[:] = first_line + [ARXIV.sub(link, line) for line in text]
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

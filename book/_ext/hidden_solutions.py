@@ -42,26 +42,12 @@ class LeaveOutSolutions(SphinxTransform):
 
 
 def without_solutions(notebook: NotebookNode) -> NotebookNode:
-    """Remove the solutions of a notebook.
-
-    Args:
-        notebook: A chapter, where a solution begins and ends inside of cells of text.
-
-    Returns:
-        The same object, with what stands outside of solutions.
-    """
+    """Remove a chapter's solutions, which begin and end inside of cells of text."""
     return _keep(notebook, solutions=False)
 
 
 def only_solutions(notebook: NotebookNode) -> NotebookNode:
-    """Keep the solutions of a notebook, each under its exercise's title.
-
-    Args:
-        notebook: As for `without_solutions`, which keeps the rest.
-
-    Returns:
-        The same object.
-    """
+    """Keep a chapter's solutions alone, each under its exercise's title."""
     text = "\n".join(c.source for c in notebook.cells if c.cell_type == "markdown")
     titles = {
         found["label"]: found["title"].strip() for found in EXERCISE.finditer(text)

@@ -76,25 +76,16 @@ class Exercise:
 
 @dataclass(kw_only=True)
 class Page:
-    """What one page asks of its reader.
+    """What one page asks of its reader."""
 
-    Attributes:
-        words: Of prose.
-        visible: Lines of code that are shown, in one tab.
-        folded: Lines of code behind a button.
-        longest: Lines of the longest cell that is shown.
-        figures: How many pictures there are.
-        words_before_figure: Words until the first of them, or None without one.
-        exercises: In their order.
-    """
-
-    words: int
-    visible: int
-    folded: int
-    longest: int
-    figures: int
+    words: int  #: Of prose
+    visible: int  #: Lines of code that are shown, in one tab
+    folded: int  #: Lines of code behind a button
+    longest: int  #: Lines of the longest cell that is shown
+    figures: int  #: How many pictures there are
+    #: Words until the first of them, or None without one.
     words_before_figure: int | None
-    exercises: list[Exercise]
+    exercises: list[Exercise]  #: In their order
 
     @property
     def minutes(self) -> int:
@@ -110,11 +101,7 @@ def count_words(text: str) -> int:
 
 
 def end_of_head(text: str, start: int = 0) -> int:
-    """Find where a page's title ends, with the line under it if there is one.
-
-    Raises:
-        ValueError: If there is no title.
-    """
+    """Find where a page's title ends, with the line under it if there is one."""
     title = TITLE.search(text, start)
     if title is None:
         raise ValueError("a chapter needs a title: a line that starts with '# '.")
@@ -244,14 +231,7 @@ class Lesson:
 
 
 def measure(cells: Sequence[Any]) -> Page:
-    """Measure a page.
-
-    Args:
-        cells: Of its notebook: `cell_type`, `source`, `metadata`.
-
-    Returns:
-        What it asks of a reader. The line under the title does not count.
-    """
+    """Measure the cells of a page. The line under its title does not count."""
     lesson = Lesson()
     for cell in cells:
         lesson.add_cell(cell)

@@ -76,15 +76,7 @@ def measure_text(text: str) -> Page:
 
 
 def find_faults(text: str, seconds: float | None = None) -> list[str]:
-    """Say which limits a page passes.
-
-    Args:
-        text: Of the page.
-        seconds: How long it runs, where that is known.
-
-    Returns:
-        A sentence for each.
-    """
+    """Say which limits a page passes, which runs for `seconds` where that is known."""
     page, sign = measure_text(text), find_road_sign(text)
     limits = {None: ROAD, "Optional": OPTIONAL, "Appendix": APPENDIX}[kind_of(text)]
     faults = [

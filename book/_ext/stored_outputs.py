@@ -34,15 +34,7 @@ def failed(cell: NotebookNode) -> bool:
 
 
 def store(cache: JupyterCacheAbstract, notebook: Path) -> bool:
-    """Put one executed notebook into the cache.
-
-    Args:
-        cache: The execution cache.
-        notebook: Path of an `.ipynb`.
-
-    Returns:
-        Whether it was stored: not if it was never executed, or holds a failed cell.
-    """
+    """Put a notebook into the cache, unless a cell of it failed or was not executed."""
     content = nbformat.read(notebook, as_version=4)
     code = [cell for cell in content.cells if cell.cell_type == "code"]
     if any(cell.execution_count is None or failed(cell) for cell in code):

@@ -1,4 +1,4 @@
-r"""n-gram language model with Kneser-Ney smoothing.
+r"""n-gram language model with Kneser-Ney smoothing: the perplexity to beat.
 
     p_n(x | c) = max(N_cx - d, 0) / N_c + d K_c / N_c * p_(n-1)(x | c')   (eq. 1)
 

@@ -1,4 +1,4 @@
-"""The parts of a transformer block, one position at a time."""
+"""A transformer block: norms, MLP and skip connections, one position at a time."""
 
 import math
 

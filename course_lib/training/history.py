@@ -1,4 +1,4 @@
-"""The record of a training run in plain numbers, and when the run is interrupted."""
+"""The record of a training run in plain numbers, and its early stopping."""
 
 import math
 import warnings

@@ -40,7 +40,7 @@ class Layer(metaclass=Hidden):
 class Config:
     """Settings."""
 
-    depth: int = 12
+    depth: int = 12  #: Blocks: one after the other
 
 
 def build() -> Layer:
@@ -130,6 +130,7 @@ def test_a_page_shows_the_signatures_that_metaclasses_hide(book, library):
     assert "arxiv.org/abs/1706.03762" in page
     words = re.sub(r"<[^>]*>", "", page)
     assert "q: Float[Tensor, '*B T Dh']" in html.unescape(words)
+    assert "Blocks: one after the other" in words
 
 
 def test_the_library_s_own_modules_are_found():
