@@ -29,7 +29,6 @@ from course_lib.nnx.extra.kernel_regression import *
 from course_lib.nnx.extra.recurrent import *
 from course_lib.nnx.extra.recurrent_seq2seq import *
 from course_lib.nnx.feed_forward import *
-from course_lib.nnx.final_norm import *
 from course_lib.nnx.forecaster import *
 from course_lib.nnx.fused_attention import *
 from course_lib.nnx.generation.cache import *

@@ -21,10 +21,9 @@ from course_lib.config import BERTConfig
 from course_lib.nnx.block import Block
 from course_lib.nnx.embedding import embedding
 from course_lib.nnx.feed_forward import activate
-from course_lib.nnx.final_norm import final_norm
 from course_lib.nnx.init import normal_start
 from course_lib.nnx.linear import linear
-from course_lib.nnx.norm import norm_layer
+from course_lib.nnx.norm import final_norm, norm_layer
 from course_lib.nnx.position.schemes import make_positions
 
 __all__ = ["BERT", "BERTForClassification", "BERTForMaskedLM"]

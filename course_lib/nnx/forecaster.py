@@ -22,8 +22,8 @@ from jaxtyping import Float
 from course_lib.checks import check_past, check_tensors
 from course_lib.config import ForecasterConfig
 from course_lib.nnx.block import Block
-from course_lib.nnx.final_norm import final_norm
 from course_lib.nnx.linear import linear
+from course_lib.nnx.norm import final_norm
 from course_lib.nnx.position.schemes import make_positions
 
 __all__ = ["Forecaster"]

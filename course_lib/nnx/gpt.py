@@ -19,10 +19,10 @@ from course_lib.checks import check_ids
 from course_lib.config import GPTConfig
 from course_lib.nnx.block import Block
 from course_lib.nnx.embedding import embedding
-from course_lib.nnx.final_norm import final_norm
 from course_lib.nnx.generation.cache import KVCache, span
 from course_lib.nnx.init import normal_start
 from course_lib.nnx.linear import linear
+from course_lib.nnx.norm import final_norm
 from course_lib.nnx.position.schemes import make_positions
 
 __all__ = ["GPT"]

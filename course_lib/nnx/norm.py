@@ -7,14 +7,16 @@ Eq. 1: Ba et al. 2016, section 3, arXiv:1607.06450. Eq. 2: Zhang and Sennrich 20
 section 4, arXiv:1910.07467; eps in both stands inside the root, as in the frameworks.
 """
 
+from collections.abc import Callable
+
 import jax
 from flax import nnx
 from jax import Array
 
 from course_lib.checks import check_choice, check_positive, check_size
-from course_lib.config import NORM_KINDS
+from course_lib.config import NORM_KINDS, TransformerConfig
 
-__all__ = ["norm_layer"]
+__all__ = ["final_norm", "norm_layer"]
 
 
 def norm_layer(
@@ -30,6 +32,19 @@ def norm_layer(
     if kind == "rms":
         return nnx.RMSNorm(d_model, epsilon=eps, rngs=rngs)
     return _LayerNorm(d_model, epsilon=eps, use_fast_variance=True, rngs=rngs)
+
+
+def final_norm(config: TransformerConfig, *, rngs: nnx.Rngs) -> Callable:
+    """Final norm of a stack of blocks: the identity where blocks end in a norm.
+
+    Others add to a stream that is never normalized itself: Radford et al. 2019, section
+    2.3 (GPT-2).
+    """
+    if config.norm == "post":
+        return jax.nn.identity
+    return norm_layer(
+        config.d_model, kind=config.norm_kind, eps=config.norm_eps, rngs=rngs
+    )
 
 
 class _LayerNorm(nnx.LayerNorm):

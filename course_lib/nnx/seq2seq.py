@@ -27,10 +27,10 @@ from course_lib.checks import check_ids, check_positions, check_size
 from course_lib.config import Seq2SeqConfig
 from course_lib.nnx.block import Block
 from course_lib.nnx.embedding import embedding
-from course_lib.nnx.final_norm import final_norm
 from course_lib.nnx.generation.cache import KVCache, span
 from course_lib.nnx.linear import linear
 from course_lib.nnx.multihead import KeysValues
+from course_lib.nnx.norm import final_norm
 from course_lib.nnx.position.base import Positions
 from course_lib.nnx.position.schemes import make_positions
 

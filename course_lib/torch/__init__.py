@@ -29,7 +29,6 @@ from course_lib.torch.extra.kernel_regression import *
 from course_lib.torch.extra.recurrent import *
 from course_lib.torch.extra.recurrent_seq2seq import *
 from course_lib.torch.feed_forward import *
-from course_lib.torch.final_norm import *
 from course_lib.torch.forecaster import *
 from course_lib.torch.fused_attention import *
 from course_lib.torch.generation.cache import *

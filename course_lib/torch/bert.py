@@ -21,10 +21,9 @@ from course_lib.config import BERTConfig
 from course_lib.torch.block import Block
 from course_lib.torch.embedding import embedding
 from course_lib.torch.feed_forward import activate
-from course_lib.torch.final_norm import final_norm
 from course_lib.torch.init import normal_start
 from course_lib.torch.linear import linear
-from course_lib.torch.norm import norm_layer
+from course_lib.torch.norm import final_norm, norm_layer
 from course_lib.torch.position.schemes import make_positions
 
 __all__ = ["BERT", "BERTForClassification", "BERTForMaskedLM"]

@@ -25,16 +25,15 @@ from course_lib.torch.position.rotary import Rotary
 
 __all__ = ["Block"]
 
+Layer = Callable[[Tensor], Tensor]  # keeps shapes: *B T D
+
 
 class Block(nn.Module):
     """Transformer block: attention and an MLP, each with a norm and a skip connection.
 
-    Args:
-        norm: Where the norm stands: "pre", "post" or "res_post".
-        norm_kind: "layer" or "rms".
-        dropout: Share of attention weights, and of each part's output, that is dropped.
-        rotary: For self-attention only.
-        cross_attention: Whether to read a memory between the two parts.
+    The norm stands "pre", "post" or "res_post". Dropout acts on attention weights and
+    on each part's output; `rotary` is self-attention's alone. With `cross_attention` a
+    memory is read between the two parts.
     """
 
     def __init__(
@@ -56,14 +55,8 @@ class Block(nn.Module):
         super().__init__()
         check_choice("norm", norm, NORMS)
         new_norm = partial(norm_layer, d_model, kind=norm_kind, eps=norm_eps)
-        attend = partial(
-            MultiHeadAttention,
-            d_model,
-            n_heads,
-            n_kv_heads=n_kv_heads,
-            bias=bias,
-            dropout=dropout,
-        )
+        options = {"n_kv_heads": n_kv_heads, "bias": bias, "dropout": dropout}
+        attend = partial(MultiHeadAttention, d_model, n_heads, **options)
         self.norm = norm
         self.attention_norm = new_norm()
         self.attention = attend(rotary=rotary)
@@ -88,9 +81,8 @@ class Block(nn.Module):
         """Attention, cross-attention where there is a memory, then the MLP.
 
         `mask`, `causal`, `score_bias` and `cache` are self-attention's, as in
-        `MultiHeadAttention`. `memory` is what cross-attention reads, the encoder's
-        output or what `project_kv` made of it; `memory_mask` is True where a position
-        may attend to one of it.
+        `MultiHeadAttention`, `memory` and `memory_mask` cross-attention's. The memory
+        is the encoder's output, or what `project_kv` made of it.
         """
         check_memory(self.cross_attention is not None, memory)
         attend = partial(
@@ -102,12 +94,7 @@ class Block(nn.Module):
             x = self.residual(x, self.cross_attention_norm, read)
         return self.residual(x, self.feed_forward_norm, self.feed_forward)
 
-    def residual(
-        self,
-        x: Float[Tensor, "*B T D"],
-        norm: Callable[[Tensor], Tensor],
-        f: Callable[[Tensor], Tensor],
-    ) -> Float[Tensor, "*B T D"]:
+    def residual(self, x: Tensor, norm: Layer, f: Layer) -> Tensor:
         """Skip connection: x plus what f adds to it, with the norm of eq. 1, 2 or 3."""
         if self.norm == "pre":
             return x + self.dropout(f(norm(x)))

@@ -21,8 +21,8 @@ from torch import Tensor, nn
 from course_lib.checks import check_past, check_tensors
 from course_lib.config import ForecasterConfig
 from course_lib.torch.block import Block
-from course_lib.torch.final_norm import final_norm
 from course_lib.torch.linear import linear
+from course_lib.torch.norm import final_norm
 from course_lib.torch.position.schemes import make_positions
 
 __all__ = ["Forecaster"]

@@ -19,10 +19,10 @@ from course_lib.checks import check_ids
 from course_lib.config import GPTConfig
 from course_lib.torch.block import Block
 from course_lib.torch.embedding import embedding
-from course_lib.torch.final_norm import final_norm
 from course_lib.torch.generation.cache import KVCache, span
 from course_lib.torch.init import normal_start
 from course_lib.torch.linear import linear
+from course_lib.torch.norm import final_norm
 from course_lib.torch.position.schemes import make_positions
 
 __all__ = ["GPT"]

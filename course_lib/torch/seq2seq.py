@@ -27,10 +27,10 @@ from course_lib.checks import check_ids, check_positions, check_size
 from course_lib.config import Seq2SeqConfig
 from course_lib.torch.block import Block
 from course_lib.torch.embedding import embedding
-from course_lib.torch.final_norm import final_norm
 from course_lib.torch.generation.cache import KVCache, span
 from course_lib.torch.linear import linear
 from course_lib.torch.multihead import KeysValues
+from course_lib.torch.norm import final_norm
 from course_lib.torch.position.base import Positions
 from course_lib.torch.position.schemes import make_positions
 

@@ -44,7 +44,7 @@ def init_distributed(
     address: str | None = None,
     timeout: float = 300.0,
 ) -> tuple[int, int]:
-    """Join the process group of this run; without one, this is the only process.
+    """Join the process group of this run; returns this process's rank and their number.
 
     Args:
         rank: Which of the processes this is, from 0; None reads RANK.
@@ -52,9 +52,6 @@ def init_distributed(
         address: "host:port" where process 0 waits for the others; None reads
             MASTER_ADDR and MASTER_PORT.
         timeout: Seconds to wait for the others before giving up.
-
-    Returns:
-        This process's rank and the number of processes.
     """
     rank, world, address = check_world(rank, world, address, os.environ)
     if world > 1:
@@ -73,15 +70,10 @@ def shutdown() -> None:
 
 
 def device_mesh(*, data: int = 1, fsdp: int = 1, tensor: int = 1) -> Any:
-    """Lay the devices out in a grid whose axes say what each is for.
+    """The framework's mesh: devices in a grid whose axes say what each is for.
 
-    Args:
-        data: Copies of the model, each seeing its share of the batch.
-        fsdp: Shards of each copy; they too see their share of the batch.
-        tensor: Parts that each matrix is cut into.
-
-    Returns:
-        The framework's mesh with these axes, whose product is the number of devices.
+    `data` are copies of the model and `fsdp` shards of each copy, which see their share
+    of the batch; `tensor` are parts that each matrix is cut into.
     """
     axes = {"data": data, "fsdp": fsdp, "tensor": tensor}
     check_mesh(axes, jax.device_count(), "devices")
@@ -94,13 +86,8 @@ def device_mesh(*, data: int = 1, fsdp: int = 1, tensor: int = 1) -> Any:
 def distribute(model: nnx.Module, mesh: Any) -> nnx.Module:
     """Spread a model over a mesh; every process starts from process 0's weights.
 
-    Args:
-        model: The same model in every process.
-        mesh: What `device_mesh` returned.
-
-    Returns:
-        The same object, its parameters cut along "fsdp" and "tensor" wherever an axis
-        divides, and copied along "data".
+    Returns the same object, its parameters cut along "fsdp" and "tensor" wherever an
+    axis divides, and copied along "data".
     """
     state = nnx.to_flat_state(nnx.state(model))
     spread = []

@@ -23,15 +23,9 @@ __all__ = ["adamw", "clip_gradient"]
 
 
 def adamw(model: nnx.Module, config: TrainConfig) -> Any:
-    """The optimizer of a training run.
+    """The optimizer of a training run: an `nnx.Optimizer` of all parameters.
 
-    Args:
-        model: All its parameters are optimized.
-        config: `learning_rate`, `betas`, `eps` and `weight_decay` count.
-
-    Returns:
-        The framework's AdamW, an `nnx.Optimizer`. Its rate lies in the optimizer's
-        state, so that it may change from step to step without compiling again.
+    Its rate lies in its state, so that it may change without compiling again.
     """
     transform = transform_of(
         config.betas, config.eps, config.weight_decay, config.learning_rate
@@ -58,18 +52,11 @@ def transform_of(
 def clip_gradient(
     grads: Any, longest: float | None, scale: Any = 1.0
 ) -> tuple[Any, Float[Array, ""]]:
-    """Gradient clipping by norm: shorten a gradient that is too long.
+    """Gradient clipping by norm: shorten a gradient that is longer than `longest`.
 
     All its arrays are taken as one vector (Pascanu et al. 2013, algorithm 1,
-    arXiv:1211.5063).
-
-    Args:
-        grads: The gradient, a tree with an array for each parameter.
-        longest: The length allowed; None allows any.
-        scale: What the gradient is multiplied by before its length is taken.
-
-    Returns:
-        The gradient, scaled and shortened, and the length it had between the two.
+    arXiv:1211.5063). It is multiplied by `scale` first. Returns the gradient, and the
+    length that it had between the two.
     """
     squares = [jnp.vdot(g, g) for g in jax.tree.leaves(grads)]
     norm = jnp.sqrt(sum(squares)) * scale

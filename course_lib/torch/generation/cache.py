@@ -47,17 +47,9 @@ class LayerCache:
 class KVCache:
     """The keys and values of a whole model, one `LayerCache` a layer.
 
-    Args:
-        n_layers: Layers of the model.
-        batch: Sequences read together.
-        n_kv_heads: Key and value heads of a layer.
-        max_len: Tokens that fit in.
-        d_head: Width of a head.
-        like: A tensor whose dtype and device the cache takes; None means float32 on the
-            CPU.
-        memories: What a translator reads besides: for each layer, what `project_kv` of
-            its cross-attention returned.
-        memory_mask: True where that may be attended to.
+    It takes dtype and device of `like`; None means float32 on the CPU. `memories` are
+    what a translator reads besides, for each layer what `project_kv` of its
+    cross-attention returned, and `memory_mask` is True where that may be attended to.
     """
 
     def __init__(

@@ -36,7 +36,7 @@ def init_distributed(
     address: str | None = None,
     timeout: float = 300.0,
 ) -> tuple[int, int]:
-    """Join the process group of this run; without one, this is the only process.
+    """Join the process group of this run; returns this process's rank and their number.
 
     Args:
         rank: Which of the processes this is, from 0; None reads RANK.
@@ -44,9 +44,6 @@ def init_distributed(
         address: "host:port" where process 0 waits for the others; None reads
             MASTER_ADDR and MASTER_PORT. torchrun sets them all.
         timeout: Seconds to wait for the others before giving up.
-
-    Returns:
-        This process's rank and the number of processes.
     """
     rank, world, address = check_world(rank, world, address, os.environ)
     if world > 1:
@@ -71,16 +68,11 @@ def shutdown() -> None:
 
 
 def device_mesh(*, data: int = 1, fsdp: int = 1, tensor: int = 1) -> Any:
-    """Lay the devices out in a grid whose axes say what each is for.
+    """The framework's mesh: processes in a grid whose axes say what each is for.
 
-    Args:
-        data: Copies of the model, each seeing its share of the batch.
-        fsdp: Shards of each copy; they too see their share of the batch.
-        tensor: Parts that each matrix is cut into. Only the NNX wing has this axis,
-            where the compiler does the cutting.
-
-    Returns:
-        The framework's mesh with these axes, whose product is the number of processes.
+    `data` are copies of the model and `fsdp` shards of each copy, which see their share
+    of the batch; `tensor` are parts that each matrix is cut into. Only the NNX wing
+    has the last, where the compiler does the cutting.
     """
     world = dist.get_world_size() if dist.is_initialized() else 1
     check_mesh({"data": data, "fsdp": fsdp, "tensor": tensor}, world, "processes")
@@ -102,15 +94,10 @@ def device_mesh(*, data: int = 1, fsdp: int = 1, tensor: int = 1) -> Any:
 def distribute(model: nn.Module, mesh: Any) -> nn.Module:
     """Spread a model over a mesh; every process starts from process 0's weights.
 
-    Args:
-        model: The same model in every process.
-        mesh: What `device_mesh` returned.
-
-    Returns:
-        The model to give to `fit`: the same object on one process; wrapped by DDP where
-        only "data" is larger than 1; else the same object, its parameters sharded by
-        FSDP2, block by block. DDP needs a loss that uses every parameter, and both need
-        one that calls the model itself.
+    Returns what to give to `fit`: the same object on one process; wrapped by DDP where
+    only "data" is larger than 1; else the same object, its parameters sharded by FSDP2,
+    block by block. DDP needs a loss that uses every parameter, and both need one that
+    calls the model itself.
     """
     if mesh.size() == 1:
         return model

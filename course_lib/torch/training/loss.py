@@ -29,7 +29,7 @@ def cross_entropy_sum(
 
     A loss that returns this pair lets `fit` divide by the right number when a batch is
     gone through in parts or by several processes, where padding is spread unevenly.
-    `ignore_index` marks targets that do not count.
+    Targets of `ignore_index` do not count; `label_smoothing` is ε.
     """
     check_logits(logits, targets, label_smoothing, ignore_index)
     total = F.cross_entropy(

@@ -21,15 +21,9 @@ __all__ = ["adamw", "clip_gradient"]
 
 
 def adamw(model: nn.Module, config: TrainConfig) -> Any:
-    """The optimizer of a training run.
+    """The optimizer of a training run: AdamW in its fused form, one call for all.
 
-    Args:
-        model: Its parameters that want a gradient are optimized.
-        config: `learning_rate`, `betas`, `eps` and `weight_decay` count.
-
-    Returns:
-        The framework's AdamW, a `torch.optim.AdamW` in its fused form: one call updates
-        everything.
+    What wants a gradient is optimized.
     """
     parameters = [p for p in model.parameters() if p.requires_grad]
     groups = [
@@ -51,18 +45,11 @@ def adamw(model: nn.Module, config: TrainConfig) -> Any:
 def clip_gradient(
     grads: Any, longest: float | None, scale: Any = 1.0
 ) -> tuple[Any, Float[Tensor, ""]]:
-    """Gradient clipping by norm: shorten a gradient that is too long.
+    """Gradient clipping by norm: shorten a gradient that is longer than `longest`.
 
     All its arrays are taken as one vector (Pascanu et al. 2013, algorithm 1,
-    arXiv:1211.5063).
-
-    Args:
-        grads: The gradient, a list with an array for each parameter; changed in place.
-        longest: The length allowed; None allows any.
-        scale: What the gradient is multiplied by before its length is taken.
-
-    Returns:
-        The gradient, scaled and shortened, and the length it had between the two.
+    arXiv:1211.5063). It is multiplied by `scale` first. Returns the gradient, and the
+    length that it had between the two.
     """
     norm = whole(torch.nn.utils.get_total_norm(grads)) * scale
     if longest is not None:
