@@ -1,5 +1,6 @@
 # Two commands matter: `make book` builds the course, `make test` checks all of it.
 # Either works alone in a fresh clone; what they need is make and Python 3.11 or newer.
+# While you write, `make quick` checks what you changed.
 
 # The first of these that is new enough; `make PYTHON=/path/to/python book` overrules it.
 NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
@@ -10,7 +11,9 @@ PYTHON ?= $(firstword $(foreach p,python3 python3.13 python3.12 python3.11,\
 CONSTRAINTS ?= constraints.txt
 VENV ?= .venv
 BIN := $(VENV)/bin
-INSTALLED := $(VENV)/.installed
+# What the book needs, and what everything needs: pyproject.toml has both as extras.
+BINDERY := $(VENV)/.book
+INSTALLED := $(VENV)/.all
 SITE := _build/html
 
 # Processes for the tests: one a core, but only as many as 2.5 GB each leave room for;
@@ -31,6 +34,10 @@ export MALLOC_TOP_PAD_ := 67108864
 # other.
 export OMP_NUM_THREADS := 1
 
+# What is installed is compiled when it is first imported, and that is kept: uv does not
+# compile all that it installs, as pip does.
+export PYTHONDONTWRITEBYTECODE :=
+
 # Progress bars are for people. In a stored output they would differ at each run.
 export COURSE_QUIET := 1
 
@@ -38,7 +45,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # One step after the other, also under `make -j`: the tests are spread out already.
 .NOTPARALLEL:
-.PHONY: help book test lint types unit pairs outputs shake executed site notebooks homework assignments grade student bench coverage mutants clean
+.PHONY: help book test quick lint types unit pairs outputs shake executed site notebooks homework assignments grade student bench coverage mutants clean
 
 help: ## List what can be made
 	@echo "make TARGET, where TARGET is one of"
@@ -49,7 +56,7 @@ help: ## List what can be made
 # it has read, and so would not repeat its warnings: after a failure it forgets them all.
 BUILD := $(BIN)/jupyter-book build . -W -n --keep-going
 COMPLAINTS := _build/complaints.log
-book: $(INSTALLED) ## Build the book and say where to open it
+book: $(BINDERY) ## Build the book and say where to open it
 	@mkdir -p _build
 	@echo $(BUILD)
 	@$(BUILD) 2>$(COMPLAINTS) || { \
@@ -62,6 +69,10 @@ book: $(INSTALLED) ## Build the book and say where to open it
 
 test: lint types unit pairs outputs assignments site ## Check everything: code, notebooks, site
 	@echo "All checks passed."
+
+# BASE=HEAD~1 for what changed since the last commit.
+quick: lint types pairs ## Style, types, and the tests of what changed since main
+	$(BIN)/python tools/changed.py --jobs $(JOBS) $(if $(BASE),--base $(BASE))
 
 lint: $(INSTALLED) ## Style of the code (part of test)
 	$(BIN)/ruff check .
@@ -98,7 +109,7 @@ site: $(INSTALLED) ## Build the book from nothing and test the pages (part of te
 	$(BUILD) --all
 	$(BIN)/python -m pytest tests/book/test_site.py
 
-notebooks: $(INSTALLED) ## Execute the chapters whose code changed
+notebooks: $(BINDERY) ## Execute the chapters whose code changed
 	$(BIN)/python book/_ext/notebooks.py
 
 # Of all assignments, or of one: `make homework ASSIGNMENT=attention`.
@@ -119,7 +130,7 @@ grade: $(INSTALLED) ## Mark a folder of submissions: ASSIGNMENT=attention SUBMIS
 	$(BIN)/python -m course_lib.homework "$(HANDED_OUT)/$(ASSIGNMENT)/assignment.json" \
 		"$(SUBMISSIONS)" --out "$(MARKS)" --jobs $(JOBS)
 
-student: $(INSTALLED) ## Site and notebooks without solutions, and the solutions apart
+student: $(BINDERY) ## Site and notebooks without solutions, and the solutions apart
 	$(BIN)/python homework/student.py
 
 # All cores: with one thread in PyTorch only, JAX would run against a bound opponent.
@@ -146,8 +157,8 @@ clean: ## Remove what was built; the next command sets everything up again
 	rm -rf $(VENV) _build .pytest_cache .ruff_cache .hypothesis .coverage
 
 # Redone when what is wanted changes, else never. The stamp comes last: a set-up that was
-# interrupted starts again.
-$(INSTALLED): pyproject.toml $(CONSTRAINTS)
+# interrupted starts again. Whoever has everything has what the book needs.
+$(VENV)/.%: pyproject.toml $(CONSTRAINTS)
 	@$(PYTHON) -c '$(NEW_ENOUGH)' || { \
 		echo "The course needs Python 3.11 or newer; \`$(PYTHON)\` is not."; \
 		echo "Install one, or name the one you have: make PYTHON=/path/to/python3.12 $(MAKECMDGOALS)"; \
@@ -156,6 +167,6 @@ $(INSTALLED): pyproject.toml $(CONSTRAINTS)
 		echo "This Python cannot make virtual environments. On Debian and Ubuntu: apt install python3-venv"; \
 		exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	@echo "Installing what the course needs. The first time takes some minutes."
-	$(BIN)/python -m pip install -qq --no-input -c $(CONSTRAINTS) -e '.[all]'
-	@touch $@
+	@echo "Installing what is needed. The first time may take minutes, most of them for PyTorch."
+	$(BIN)/python tools/install.py $(CONSTRAINTS) '.[$*]'
+	@touch $@ $(if $(filter all,$*),$(BINDERY))

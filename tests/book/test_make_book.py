@@ -48,7 +48,7 @@ def make_book(course: Path, *parts: str) -> tuple[int, str]:
         k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS"))
     }
     done = subprocess.run(
-        ["make", "book", here, "INSTALLED="],
+        ["make", "book", here, "BINDERY="],
         cwd=course,
         env=outside,
         stdout=subprocess.PIPE,
