@@ -4,7 +4,6 @@ The public names of the modules are here too: `course_lib.torch.attention` is th
 function (its module is imported with `from course_lib.torch.attention import ...`).
 """
 
-
 from types import ModuleType as _ModuleType
 
 from course_lib.optional import missing as _missing
