@@ -89,8 +89,8 @@ def nudge_optax(seed: int) -> None:
             steps = jax.tree.map(lambda p: step_of(p, seed, jnp), params)
             return inner.init(params), steps
 
-        def update(grads: Any, state: Any, params: Any = None) -> Any:
-            updates, moments = inner.update(grads, state[0], params)
+        def update(updates: Any, state: Any, params: Any = None) -> Any:
+            updates, moments = inner.update(updates, state[0], params)
             updates = jax.tree.map(jnp.add, updates, state[1])
             return updates, (moments, jax.tree.map(jnp.zeros_like, state[1]))
 

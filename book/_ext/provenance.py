@@ -54,7 +54,7 @@ def compare_machines(stored: Mapping[str, str] | None, here: Mapping[str, str]) 
     """
     if stored is None:
         return "On what it was stored is not noted."
-    names = [name for name in stored | dict(here) if stored.get(name) != here.get(name)]
+    names = [n for n in {**stored, **here} if stored.get(n) != here.get(n)]
     if not names:
         return "It was stored on such a machine as this, with the same versions."
     was, runs = (
