@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from wings import assert_close, get_wing
 
 from course_lib import oracle
+from course_lib.config import GRID_POSITIONS, POSITIONS
 
 B, H, T, S, DH, D = 2, 3, 5, 7, 10, 14
 
@@ -138,6 +139,32 @@ def test_rotary_is_the_same_object_when_it_is_made_alike(wing):
     assert wing.lib.Rotary(DH) == wing.lib.Rotary(DH)
     assert hash(wing.lib.Rotary(DH)) == hash(wing.lib.Rotary(DH))
     assert wing.lib.Rotary(DH) != wing.lib.Rotary(DH, 500.0)
+
+
+def test_the_table_holds_every_scheme_that_a_configuration_may_name(wing):
+    assert set(wing.lib.SCHEMES) == {*POSITIONS, *GRID_POSITIONS}
+
+
+def test_alike_schemes_without_weights_are_equal_so_that_programs_are_shared(wing):
+    assert wing.lib.ALiBi(H) == wing.lib.ALiBi(H) != wing.lib.ALiBi(H + 1)
+    assert wing.lib.NoPositions() == wing.lib.NoPositions()
+    assert hash(wing.lib.NoPositions()) == hash(wing.lib.NoPositions())
+
+
+@pytest.mark.parametrize("name", ["Sinusoidal", "Learned"])
+def test_tokens_get_the_rows_from_their_offset_on(wing, rng, name):
+    table = wing.cast(wing.make(getattr(wing.lib, name), 23, D), "float64")
+    x = rng.standard_normal((B, T, D))
+    rows = wing.numpy(table(T, 11, like=wing.array(x)))
+    assert_close(wing.numpy(table.add(wing.array(x), 11)), x + rows)
+
+
+def test_what_stands_in_front_of_a_grid_stands_nowhere(wing, rng):
+    grid = wing.cast(wing.make(wing.lib.Learned2D, 3, 5, D), "float64")
+    x = rng.standard_normal((B, 2 + 15, D))
+    got = wing.numpy(grid.add(wing.array(x)))
+    np.testing.assert_array_equal(got[:, :2], x[:, :2])
+    assert_close(got[:, 2:], x[:, 2:] + wing.numpy(grid()))
 
 
 def test_rotary_equals_hugging_faces_llama(rng):

@@ -8,6 +8,8 @@ once. The loop is in write.py.
 from collections.abc import Iterable
 from typing import Any
 
+from flax import nnx
+
 from course_lib.generation.beam_search import Hypothesis
 from course_lib.generation.inputs import generation_inputs
 from course_lib.nnx.evaluation import evaluating
@@ -59,8 +61,8 @@ def generate(
     with evaluating(model):
         room = rounded(given.ids.shape[1], model.positions.max_len)
         return write(
-            model,
-            model.begin(len(given.ids), room) if use_cache else None,
+            nnx.split(model),
+            nnx.split(model.begin(len(given.ids), room)) if use_cache else None,
             given,
             room,
             rounded(int(given.lengths.max()), room),
@@ -93,7 +95,7 @@ def beam_search(
     )
     with evaluating(model):
         return write_beams(
-            model,
+            nnx.split(model),
             None,
             given.ids[0, : given.start].tolist(),
             model.positions.max_len,

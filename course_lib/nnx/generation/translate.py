@@ -10,6 +10,7 @@ predicted at once.
 from functools import partial
 from typing import Any
 
+import jax
 from flax import nnx
 from jax import Array
 from jaxtyping import Bool, Int
@@ -18,7 +19,7 @@ from course_lib.generation.beam_search import Hypothesis
 from course_lib.generation.inputs import translation_inputs
 from course_lib.nnx.evaluation import evaluating
 from course_lib.nnx.extra.recurrent_seq2seq import RecurrentSeq2Seq
-from course_lib.nnx.generation.write import write, write_beams
+from course_lib.nnx.generation.write import Parts, write, write_beams
 from course_lib.nnx.seq2seq import Seq2Seq
 
 __all__ = ["beam_translate", "translate"]
@@ -43,14 +44,22 @@ def translate(
         source, model.vocab_sizes, start_token, stop_token, max_new_tokens
     )
     with evaluating(model):
-        cache = _begin(model, source, source_mask, max_new_tokens)
-        return write(model, cache, given, max_new_tokens + 1, stop_token=stop_token)
+        parts = nnx.split(model)
+    cache = _begin(*parts, source, source_mask, max_new_tokens)
+    return write(parts, cache, given, max_new_tokens + 1, stop_token=stop_token)
 
 
-@partial(nnx.jit, static_argnames="max_len")
-def _begin(model: Any, source: Array, source_mask: Array | None, max_len: int) -> Any:
+@partial(jax.jit, static_argnames=("graph", "max_len"))
+def _begin(
+    graph: nnx.GraphDef,
+    state: nnx.State,
+    source: Array,
+    source_mask: Array | None,
+    max_len: int,
+) -> Parts:
+    model: Any = nnx.merge(graph, state)
     memory = model.encode(source, source_mask=source_mask)
-    return model.begin(memory, max_len, source_mask=source_mask)
+    return nnx.split(model.begin(memory, max_len, source_mask=source_mask))
 
 
 def beam_translate(
@@ -68,18 +77,20 @@ def beam_translate(
         source, model.vocab_sizes, start_token, stop_token, max_new_tokens
     )
     with evaluating(model):
-        return write_beams(
-            model,
-            _encode(model, source),
-            [start_token],
-            max_new_tokens,
-            n_beams=n_beams,
-            max_new_tokens=max_new_tokens,
-            stop_token=stop_token,
-            length_penalty=length_penalty,
-        )
+        parts = nnx.split(model)
+    return write_beams(
+        parts,
+        _encode(*parts, source),
+        [start_token],
+        max_new_tokens,
+        n_beams=n_beams,
+        max_new_tokens=max_new_tokens,
+        stop_token=stop_token,
+        length_penalty=length_penalty,
+    )
 
 
-@nnx.jit
-def _encode(model: Any, source: Array) -> Array:
+@partial(jax.jit, static_argnames="graph")
+def _encode(graph: nnx.GraphDef, state: nnx.State, source: Array) -> Array:
+    model: Any = nnx.merge(graph, state)
     return model.encode(source)

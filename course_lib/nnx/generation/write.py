@@ -21,6 +21,8 @@ from course_lib.generation.beam_search import Hypothesis, beam_search
 from course_lib.generation.inputs import GenerationInputs, new_tokens
 from course_lib.nnx.generation.sampling import greedy, keep_top_k, keep_top_p, sample
 
+Parts = tuple[nnx.GraphDef, nnx.State]  # what nnx.split makes of a model or a cache
+
 
 def rounded(size: int, most: int | None = None) -> int:
     """The next power of two, at least 16 and at most `most`."""
@@ -29,13 +31,13 @@ def rounded(size: int, most: int | None = None) -> int:
 
 
 def write(
-    model: Any,
-    cache: Any,
+    model: Parts,
+    cache: Parts | None,
     given: GenerationInputs,
     room: int,
     n_prompt: int = 1,
     *,
-    temperature: float = 0.0,
+    temperature: float | None = None,
     top_k: int | None = None,
     top_p: float | None = None,
     stop_token: int | None = None,
@@ -43,16 +45,17 @@ def write(
     """Put token after token behind the prompts, until each text has ended.
 
     Without a cache, everything is read again for each token. There is room for `room`
-    tokens in a text; the first `n_prompt` are read at once.
+    tokens in a text; the first `n_prompt` are read at once. Temperature 0 takes the
+    likeliest token, and None compiles nothing else.
     """
     ids = _compiled(
-        nnx.split(model),
-        None if cache is None else nnx.split(cache),
+        *model,
+        *((None, None) if cache is None else cache),
         _filled(given.ids.astype(np.int32), room),
         given.lengths.astype(np.int32),
         _filled(given.uniforms, rounded(given.uniforms.shape[1])),
         given.uniforms.shape[1],
-        float(temperature),
+        None if temperature is None else float(temperature),
         np.iinfo(np.int32).max if top_k is None else top_k,
         1.0 if top_p is None else float(top_p),
         -1 if stop_token is None else stop_token,
@@ -61,23 +64,24 @@ def write(
     return new_tokens(given, np.asarray(ids), stop_token)
 
 
-@partial(jax.jit, static_argnames="n_prompt")
+@partial(jax.jit, static_argnames=("model_graph", "graph", "n_prompt"))
 def _compiled(
-    model_parts: tuple[nnx.GraphDef, nnx.State],
-    cache_parts: tuple[nnx.GraphDef, nnx.State] | None,
+    model_graph: nnx.GraphDef,
+    state: nnx.State,
+    graph: nnx.GraphDef | None,
+    kept: nnx.State | None,
     ids: Array,
     lengths: Array,
     uniforms: Array,
     n: Array,
-    temperature: Array,
+    temperature: Array | None,
     top_k: Array,
     top_p: Array,
     stop_token: Array,
     *,
     n_prompt: int,
 ) -> Array:
-    model = nnx.merge(*model_parts)
-    graph, kept = (None, None) if cache_parts is None else cache_parts
+    model = nnx.merge(model_graph, state)
     start, end = lengths.min(), lengths.max() + n
     if graph is not None and n_prompt > 1:
         # Prompts are read at their rounded size. What lies behind the shortest one's
@@ -101,9 +105,13 @@ def _compiled(
             newest = lax.dynamic_slice_in_dim(ids, t - 1, 1, axis=1)
             logits, kept = model.read(newest, cache), nnx.state(cache)
         logits = logits[:, 0].astype(jnp.float32)
-        draw = jnp.clip(t - lengths, 0, n - 1)
-        uniform = jnp.take_along_axis(uniforms, draw[:, None], axis=1)[:, 0]
-        token = _choose(logits, uniform, temperature, top_k, top_p).astype(ids.dtype)
+        if temperature is None:
+            token = greedy(logits).astype(ids.dtype)
+        else:
+            draw = jnp.clip(t - lengths, 0, n - 1)
+            uniform = jnp.take_along_axis(uniforms, draw[:, None], axis=1)[:, 0]
+            token = _choose(logits, uniform, temperature, top_k, top_p)
+            token = token.astype(ids.dtype)
         known = t < lengths  # a longer prompt knows its next token
         ids = ids.at[:, t].set(jnp.where(known, ids[:, t], token))
         done |= ~known & ((t - lengths >= n - 1) | (token == stop_token))
@@ -133,10 +141,13 @@ def _filled(rows: np.ndarray, columns: int) -> Array:
 
 
 def write_beams(
-    model: Any, memory: Array | None, prompt: list[int], most: int | None, **search: Any
+    model: Parts,
+    memory: Array | None,
+    prompt: list[int],
+    most: int | None,
+    **search: Any,
 ) -> list[Hypothesis]:
     """Beam search in texts of at most `most` tokens, given a translator's memory."""
-    parts = nnx.split(model)
 
     def next_log_probs(rows: np.ndarray) -> np.ndarray:
         # Rows and columns are filled up, so that few sizes are compiled.
@@ -144,17 +155,17 @@ def write_beams(
         n_rows = max(min(16, search["n_beams"]), 1 << (n - 1).bit_length())
         filled = np.pad(rows.astype(np.int32), ((0, n_rows - n), (0, 0)))
         ids = _filled(filled, rounded(length, most))
-        found = _next_log_probs(parts, ids, memory, length - 1)
+        found = _next_log_probs(*model, ids, memory, length - 1)
         return np.asarray(found, dtype=np.float64)[:n]
 
     return beam_search(next_log_probs, prompt, **search)
 
 
-@jax.jit
+@partial(jax.jit, static_argnames="graph")
 def _next_log_probs(
-    parts: tuple[nnx.GraphDef, nnx.State], ids: Array, memory: Array | None, t: Array
+    graph: nnx.GraphDef, state: nnx.State, ids: Array, memory: Array | None, t: Array
 ) -> Array:
-    model = nnx.merge(*parts)
+    model = nnx.merge(graph, state)
     if memory is None:
         logits = model(ids)
     else:

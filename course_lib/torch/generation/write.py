@@ -33,38 +33,37 @@ def write(
     arrays = given.ids, given.lengths, given.uniforms
     device = next(model.parameters()).device
     ids, lengths, uniforms = (torch.from_numpy(array).to(device) for array in arrays)
-    n, done, read = uniforms.shape[1], torch.zeros_like(lengths, dtype=torch.bool), 0
+    done, read = torch.zeros_like(lengths, dtype=torch.bool), 0
+    n, longest = uniforms.shape[1], int(given.lengths.max())
     for t in range(given.start, given.end):
         logits = model.read(ids[:, read:t], cache)[:, -1].float()
         read = 0 if cache is None else t
-        draw = (t - lengths).clamp(0, n - 1)
-        uniform = uniforms.gather(1, draw[:, None])[:, 0]
-        token = _choose(logits, uniform, temperature, top_k, top_p)
-        known = t < lengths  # a longer prompt knows its next token
-        ids[:, t] = torch.where(known, ids[:, t], token)
-        done |= ~known & (t - lengths >= n - 1)
+        if temperature == 0:
+            token = greedy(logits)
+        else:
+            draw = (t - lengths).clamp(0, n - 1)
+            uniform = uniforms.gather(1, draw[:, None])[:, 0]
+            token = _draw(logits / temperature, uniform, top_k, top_p)
+        if t < longest:  # a longer prompt knows its next token
+            token = torch.where(t < lengths, ids[:, t], token)
+        ids[:, t] = token
+        if t >= given.start + n - 1:
+            done |= t >= lengths + n - 1
         if stop_token is not None:
-            done |= ~known & (token == stop_token)
+            done |= (t >= lengths) & (token == stop_token)
         if done.all():
             break
     return new_tokens(given, ids.cpu().numpy(), stop_token)
 
 
-def _choose(
-    logits: Tensor,
-    uniform: Tensor,
-    temperature: float,
-    top_k: int | None,
-    top_p: float | None,
+def _draw(
+    scores: Tensor, uniform: Tensor, top_k: int | None, top_p: float | None
 ) -> Tensor:
-    if temperature == 0:
-        return greedy(logits)
-    logits = logits / temperature
     if top_k is not None:
-        logits = keep_top_k(logits, top_k)
+        scores = keep_top_k(scores, top_k)
     if top_p is not None:
-        logits = keep_top_p(logits, top_p)
-    return sample(logits, uniform)
+        scores = keep_top_p(scores, top_p)
+    return sample(scores, uniform)
 
 
 def write_beams(
