@@ -68,7 +68,7 @@ def shutdown() -> None:
 
 
 def device_mesh(*, data: int = 1, fsdp: int = 1, tensor: int = 1) -> Any:
-    """The framework's mesh: processes in a grid whose axes say what each is for.
+    """The framework's mesh: devices in a grid whose axes say what each is for.
 
     `data` are copies of the model and `fsdp` shards of each copy, which see their share
     of the batch; `tensor` are parts that each matrix is cut into. Only the NNX wing
