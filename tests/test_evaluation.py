@@ -76,7 +76,7 @@ def test_each_part_keeps_its_own_mode(wing, caller, monkeypatch):
     own = half_frozen(wing, model)
     forward = {"torch": "forward", "nnx": "__call__"}[wing.name]
     with monkeypatch.context() as patch:
-        patch.setattr(type(model), "decode" if make is seq2seq else forward, broken)
+        patch.setattr(type(model), "encode" if make is seq2seq else forward, broken)
         with pytest.raises(RuntimeError, match="in the middle"):
             use(wing, model)
     assert modes(wing, model) == own, "after an exception"

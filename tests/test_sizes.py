@@ -48,6 +48,7 @@ PIECES = {
     "global_mask": {**MASK, "n_global": 1},
         "linear": {"d_in": 3, "d_out": 5},
     "linear_attention": {**QKV, "tile": 4},
+    "make_positions": {"config": BERT, "max_len": 5},
     "norm_layer": {"d_model": 3},
     "padding_mask": {"lengths": [1, 3], "n_keys": 5},
     "prefix_mask": {**MASK, "n_prefix": 1},
