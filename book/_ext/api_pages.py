@@ -155,8 +155,9 @@ def process_docstring(
     first = next((i for i, line in enumerate(lines) if line in SECTIONS), len(lines))
     text = mark_equations(lines[:first]) + [escape(line) for line in lines[first:]]
     link = r"`arXiv:\1 <https://arxiv.org/abs/\1>`__"
-    # Napoleon takes what stands before a colon in an attribute's first line for a type.
-    first_line = [""] if what in {"attribute", "property"} else []
+    # Napoleon takes what stands before a colon in an attribute's first line for a type:
+    # let that line be a break that is none.
+    first_line = ["\\"] if what in {"attribute", "property"} else []
     lines[:] = first_line + [ARXIV.sub(link, line) for line in text]
 
 
