@@ -38,7 +38,7 @@ ABOUT = {
     "course_lib/nnx/*": "tests/test_mirror.py",
     "book/*.md": "tests/book/test_pages.py",
     "course_lib/homework/*": "tests/homework/test_slips.py",
-    "book/figures/*": "tests/book/test_drawings.py",
+    "book/figures/*": "tests/book/test_figures.py",
     ".github/workflows/*": "tests/test_package.py",
 }
 

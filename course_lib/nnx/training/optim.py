@@ -23,9 +23,10 @@ __all__ = ["adamw", "clip_gradient"]
 
 
 def adamw(model: nnx.Module, config: TrainConfig) -> Any:
-    """The optimizer of a training run: an `nnx.Optimizer` of all parameters.
+    """The optimizer of a training run: AdamW of all parameters.
 
-    Its rate lies in its state, so that it may change without compiling again.
+    An `nnx.Optimizer`. Its rate lies in its state, so that it may change without
+    compiling again.
     """
     transform = transform_of(
         config.betas, config.eps, config.weight_decay, config.learning_rate

@@ -21,9 +21,9 @@ __all__ = ["adamw", "clip_gradient"]
 
 
 def adamw(model: nn.Module, config: TrainConfig) -> Any:
-    """The optimizer of a training run: AdamW in its fused form, one call for all.
+    """The optimizer of a training run: AdamW of all parameters.
 
-    What wants a gradient is optimized.
+    In its fused form, one call for all; what wants no gradient is left alone.
     """
     parameters = [p for p in model.parameters() if p.requires_grad]
     groups = [
