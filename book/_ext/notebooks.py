@@ -15,11 +15,12 @@ import argparse
 import re
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 # Heavy imports stand in the function that needs them: --check is to take no time.
 from kernel_environment import kernel_environment
+from nbformat import NotebookNode
 from notebook_pairs import (
     Pair,
     Settings,
@@ -58,6 +59,38 @@ def find_chapters(book: Path, slugs: Sequence[str]) -> list[Path]:
     return [chapters[slug] for slug in wanted]
 
 
+def run_cells(
+    notebook: NotebookNode,
+    folder: Path,
+    timeout: int,
+    environment: Mapping[str, str] | None = None,
+    *,
+    allow_errors: bool = False,
+) -> None:
+    """Run a page in a fresh kernel, which writes each cell's outputs into it.
+
+    Args:
+        notebook: The page.
+        folder: Where the kernel starts.
+        timeout: How many seconds a cell may take.
+        environment: Variables over those of the book.
+        allow_errors: Whether the page goes on after a cell that fails, with the error
+            as its output.
+    """
+    from nbclient import NotebookClient
+
+    client = NotebookClient(
+        notebook,
+        timeout=timeout,
+        kernel_name="python3",
+        allow_errors=allow_errors,
+        record_timing=False,
+        extra_arguments=["--log-level=ERROR"],
+        resources={"metadata": {"path": str(folder)}},
+    )
+    client.execute(env={**kernel_environment(), **(environment or {})})
+
+
 def execute(pair: Pair, settings: Settings) -> str:
     """Run a chapter in a fresh kernel.
 
@@ -69,19 +102,10 @@ def execute(pair: Pair, settings: Settings) -> str:
         The notebook's bytes, with outputs.
     """
     from clean_outputs import clean_outputs
-    from nbclient import NotebookClient
     from provenance import KEY, describe_machine
 
     notebook = read_cells(pair.text)
-    client = NotebookClient(
-        notebook,
-        timeout=settings.timeout,
-        kernel_name="python3",
-        record_timing=False,
-        extra_arguments=["--log-level=ERROR"],
-        resources={"metadata": {"path": str(pair.text_path.parent)}},
-    )
-    client.execute(env=kernel_environment())
+    run_cells(notebook, pair.text_path.parent, settings.timeout)
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs = clean_outputs(cell.outputs, cell.source)

@@ -27,10 +27,10 @@ from itertools import starmap
 from pathlib import Path
 
 import nbformat
-from kernel_environment import compiled, kernel_environment
+from kernel_environment import compiled
 from nbformat import NotebookNode
 from notebook_pairs import code_of, read_cells
-from notebooks import ROOT, find_chapters
+from notebooks import ROOT, find_chapters, run_cells
 from tolerance import Move, moves, read_tolerance
 
 FOLDER = "_build/shaken"
@@ -90,22 +90,12 @@ def run(path: Path, shake: Shake, cache: Mapping[str, str]) -> NotebookNode:
         The page's notebook. A cell that fails keeps its error as its output, and the
         page goes on.
     """
-    from nbclient import NotebookClient
-
     notebook = read_cells(path.read_text("utf-8"))
     if shake.nudge:
         source = NUDGE.format(folder=str(Path(__file__).parent))
         notebook.cells.insert(0, nbformat.v4.new_code_cell(source))
-    client = NotebookClient(
-        notebook,
-        timeout=TIMEOUT,
-        kernel_name="python3",
-        allow_errors=True,
-        record_timing=False,
-        extra_arguments=["--log-level=ERROR"],
-        resources={"metadata": {"path": str(path.parent)}},
-    )
-    client.execute(env={**kernel_environment(), **cache, **shake.environment})
+    machine = {**cache, **shake.environment}
+    run_cells(notebook, path.parent, TIMEOUT, machine, allow_errors=True)
     if shake.nudge:
         del notebook.cells[0]
     return notebook
