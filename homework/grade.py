@@ -29,7 +29,7 @@ sys.path[:0] = [p for p in (str(ROOT), str(ROOT / "homework")) if p not in sys.p
 from marker import tables  # noqa: E402
 from marker.assignment import Assignment  # noqa: E402
 from marker.hand import Hand  # noqa: E402
-from marker.handed_in import HandedIn, find, read_roster  # noqa: E402
+from marker.handed_in import LARGEST, HandedIn, find, read_roster  # noqa: E402
 from marker.isolation import BARE, WAYS, Isolation, choose  # noqa: E402
 from marker.journal import Journal, replace_file  # noqa: E402
 from marker.mark import Limits, Marker  # noqa: E402
@@ -71,7 +71,10 @@ def grade(
     common = hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()
 
     def key(one: HandedIn) -> str:
-        raw = b"" if one.path is None else one.path.read_bytes()
+        raw = b""
+        if one.path is not None:
+            with open(one.path, "rb") as file:
+                raw = file.read(LARGEST + 1)
         about = f"{common} {one.student} {one.notes}".encode("utf-8", "replace")
         return hashlib.sha256(about + b"\0" + raw).hexdigest()
 

@@ -150,7 +150,11 @@ def write(
 def _write_systems(
     rows: list[Row], assignment: Assignment, out: Path, hand: Hand
 ) -> None:
-    """Tables that Canvas, Moodle and Gradescope read; who has no total has no mark."""
+    """Tables that Canvas and Moodle import; who has no total has no mark in them.
+
+    Canvas finds a student by one of the first four columns. Moodle asks which column is
+    which, and takes a mark away where only feedback comes: so none is in its table.
+    """
     most = sum(part.points for part in assignment.parts)
     most += sum(q.points for q in assignment.by_hand if hand.there)
     title = assignment.title
@@ -158,15 +162,9 @@ def _write_systems(
     canvas = [["Student", "ID", "SIS User ID", "SIS Login ID", "Section", title]]
     canvas.append(["    Points Possible", "", "", "", "", str(most)])
     canvas += [[r["name"], "", r["student"], "", "", t] for r, t in marks]
-    moodle = [["ID number", title, "Feedback comments"]]
-    moodle += [[r["student"], t, messages(r)] for r, t in marks]
-    gradescope = [["Student ID", title]]
-    gradescope += [[r["student"], t] for r, t in marks]
-    for name, table in (
-        ("canvas", canvas),
-        ("moodle", moodle),
-        ("gradescope", gradescope),
-    ):
+    moodle = [["ID number", title]]
+    moodle += [[r["student"], t] for r, t in marks]
+    for name, table in (("canvas", canvas), ("moodle", moodle)):
         replace_file(out / f"{name}.csv", as_csv(table))
 
 

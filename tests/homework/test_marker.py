@@ -371,7 +371,7 @@ def test_tables_hold_what_they_should_and_no_formula(tmp_path):
     assert table["cy"]["points"] == table["cy"]["total"] == ""
     assert "not graded" in table["cy"]["flags"]
     assert table["ada"]["messages"].startswith("'=")
-    for name in ("canvas", "moodle", "gradescope"):
+    for name in ("canvas", "moodle"):
         text = (tmp_path / "out" / f"{name}.csv").read_text("utf-8")
         assert "ada" in text
         for line in csv.reader(text.splitlines()):
