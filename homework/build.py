@@ -58,11 +58,11 @@ def build(master: Path, out: Path, seed: int) -> None:
     config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
     repository = config["repository"]["url"].rstrip("/")
     parts: dict[str, list[Question | NotebookNode]] = {}
+    notebook = jupytext.read(master)
+    notebook.metadata.pop("jupytext")
+    title = notebook.cells[0].source.partition("\n")[0].removeprefix("# ")
     for wing in WINGS:
-        notebook = jupytext.read(master)
-        notebook.metadata.pop("jupytext")
-        title = notebook.cells[0].source.partition("\n")[0].removeprefix("# ")
-        parts[wing] = list(parse(notebook.cells, wing))
+        parts[wing] = list(parse(jupytext.read(master).cells, wing))
     (folder / "rubric.md").write_text(rubric(parts["torch"], title), encoding="utf-8")
     paper = assignment(parts, title, seed)
     private = folder / "assignment.json"

@@ -44,7 +44,7 @@ class Sandboxed(AbstractOtterPlugin):
         kept = getattr(submission, "metadata", {})
         return nbformat.v4.new_notebook(metadata=kept)
 
-    def after_grading(self, results: Any) -> None:
+    def after_grading(self, results: Any) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Put the sandbox's points in the place of the tests'."""
         for name in results.test_files:
             results.update_score(name, 0)

@@ -187,7 +187,6 @@ class Emptied(ast.NodeTransformer):
         """A function without a name."""
         if self.all:
             called = ".".join(self.path)
-            node.body = (
-                ast.parse(f"(_ for _ in ()).throw(_piece({called!r}))").body[0].value
-            )  # type: ignore[attr-defined]
+            thrown = f"(_ for _ in ()).throw(_piece({called!r}))"
+            node.body = ast.parse(thrown, mode="eval").body
         return node

@@ -205,7 +205,7 @@ def _write_leaderboards(rows: list[Row], assignment: Assignment, out: Path) -> N
             done = next((p for p in row["parts"] if p["answer"] == part.answer), None)
             score = done and done["report"]["score"]
             # Only who has chosen a name is shown, and nothing that is in doubt.
-            if row["alias"] and score and not done["report"]["flag"]:
+            if row["alias"] and done and score and not done["report"]["flag"]:
                 scores.append((row["alias"], Score(**score)))
         title = f"{assignment.title}: {part.answer}"
         board = ranking(CHALLENGES[part.exercise], scores)

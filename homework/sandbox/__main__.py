@@ -85,7 +85,7 @@ def _said(found: list[cells.Cell]) -> dict[str, Any]:
 
 def _mark(job: dict[str, Any], arrays: list[np.ndarray], say: Any) -> None:
     running = importlib.import_module("course_lib.homework.running")
-    running.LIBRARIES = (*running.LIBRARIES, str(ROOM))
+    running.LIBRARIES = (*running.LIBRARIES, str(ROOM))  # pyright: ignore
     _start(job["wing"])
     forbidden.shut()
     parts = [(p, running.Task(**wire.unfold(p["task"], arrays))) for p in job["parts"]]

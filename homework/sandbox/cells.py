@@ -143,7 +143,8 @@ class Submission:
         self.names = vars(self.module)
         self.names["display"] = lambda *args, **kwargs: None
         shell = Shell(self._run_within)
-        self.names["get_ipython"] = vars(builtins)["get_ipython"] = lambda: shell
+        self.names["get_ipython"] = lambda: shell
+        setattr(builtins, "get_ipython", self.names["get_ipython"])  # noqa: B010
         self.flags = 0
         self.troubles: list[tuple[int, str, str]] = []  # number, cell, what went wrong
         self.lost: dict[str, str] = {}  # by the name that a failed statement binds

@@ -56,9 +56,10 @@ def _arrays(described: Any, data: bytes) -> list[np.ndarray]:
         if not isinstance(one, dict):
             raise ValueError("no array")
         kind, shape = (one.get(k) for k in ("kind", "shape"))
-        sizes = isinstance(shape, list) and all(type(n) is int for n in shape)
-        if kind not in KINDS or not sizes or len(shape) > 16 or min([*shape, 0]) < 0:
+        if kind not in KINDS or not isinstance(shape, list) or len(shape) > 16:
             raise ValueError("no array")
+        if any(type(n) is not int or n < 0 for n in shape):
+            raise ValueError("no size")
         dtype = np.dtype(kind)
         n_bytes = math.prod(shape) * dtype.itemsize
         if n_bytes > len(data):
