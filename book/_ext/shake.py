@@ -70,7 +70,6 @@ def limited(aten: str, onednn: str, mkl: str, xla: str) -> Shake:
 
 
 SHAKES: Mapping[str, Shake] = {
-    # As it is: what comes out twice on one machine should be equal.
     "avx2": limited("avx2", "AVX2", "AVX2", "AVX2"),
     "sse": limited("default", "SSE41", "COMPATIBLE", "SSE4_2"),
     # PyTorch reads the first, JAX the second.

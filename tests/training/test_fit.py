@@ -543,10 +543,13 @@ def test_layers_that_vmap_stacked_drop_each_its_own():
     assert len(set(losses)) == 3
 
 
-def test_a_whole_fit_compiles_once_and_the_next_not_at_all():
+def test_a_whole_fit_compiles_once_and_the_next_not_at_all(monkeypatch):
     jax = pytest.importorskip("jax")
+    import wings
     from wings import get_wing
 
+    # In a large process a model made anew would clear what is compiled.
+    monkeypatch.setattr(wings, "stay_small", lambda: None)
     # A program is lowered before it is compiled, or looked for in a cache on disk.
     wing, traces, lowered = get_wing("nnx"), [], []
     jax.monitoring.register_event_duration_secs_listener(

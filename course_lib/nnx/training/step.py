@@ -24,6 +24,8 @@ from course_lib.nnx.training.distributed import put, shares_of
 from course_lib.nnx.training.optim import clip_gradient, transform_of
 from course_lib.training.batches import Batch, check_parts
 
+__all__: list[str] = []  # `fit` is what a reader calls
+
 
 class _Plan(NamedTuple):
     """What a step is compiled for: all that is not an array."""

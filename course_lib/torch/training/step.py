@@ -19,6 +19,8 @@ from course_lib.torch.training.distributed import quiet
 from course_lib.torch.training.optim import clip_gradient
 from course_lib.training.batches import Batch, check_parts
 
+__all__: list[str] = []  # `fit` is what a reader calls
+
 
 def one_step(
     run: Run, batch: Batch, loss: Callable[..., Any], config: TrainConfig, rate: float
