@@ -24,6 +24,7 @@ import course_lib
 LIBRARY = Path(course_lib.__file__).resolve().parent
 LARGEST = 2**26  # bytes of results
 PROCESSES = 200  # of one submission at a time, threads not counted
+START = 900.0  # seconds until a sandbox is ready, which no student can lengthen
 SCRATCH = 2**28  # bytes that it may write to its folder
 TOO_LONG = "did not end within"
 BARE = (
@@ -87,7 +88,7 @@ class Isolation:
         Args:
             room: As `furnish` makes it.
             job: For the process's input.
-            seconds: By the clock, until it is killed.
+            seconds: By the clock, from when it is ready until it is killed.
         """
         name = f"sandbox-{secrets.token_hex(8)}"
         with tempfile.TemporaryDirectory() as made, tempfile.TemporaryFile() as given:
@@ -294,14 +295,16 @@ def _watch(process: subprocess.Popen, seconds: float, megabytes: int) -> Ended:
     said = bytearray()
     reader = threading.Thread(target=_collect, args=(process.stdout, said), daemon=True)
     reader.start()
-    deadline, how = time.monotonic() + seconds, ""
+    deadline, how, ready = time.monotonic() + START, "", False
     while not how:
+        if said and not ready:  # the first word is the sandbox's own
+            deadline, ready = time.monotonic() + seconds, True
         with contextlib.suppress(subprocess.TimeoutExpired):
             status = process.wait(timeout=0.2)
             how = _name(status)
             break
         if time.monotonic() > deadline:
-            how = f"{TOO_LONG} {seconds:g} s. Does every loop end?"
+            how = f"{TOO_LONG} {seconds if ready else START:g} s. Does every loop end?"
         elif len(said) >= LARGEST:
             how = "wrote more than a result can be."
         else:

@@ -8,6 +8,7 @@ import ast
 import compileall
 import importlib.util
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -20,6 +21,7 @@ LIBRARY = Path(course_lib.__file__).resolve().parent
 KEPT = ("arrays", "checks", "config", "optional", "plot", "bridge")
 HOMEWORK = ("running.py", "exercise.py", "toy_model.py")  # how an answer is called
 FRAMEWORKS = ("torch", "jax", "flax", "flax.nnx", "optax", "scipy.special")
+IN_PYTHON = ("jax._src", "flax.nnx", "flax.linen", "optax", "scipy.special")
 # In the place of the package's own: in a submission `check` says nothing, and is true.
 STUDENTS_SIDE = """
 class Report:
@@ -109,19 +111,21 @@ def furnish(folder: Path, forbidden: tuple[str, ...]) -> Path:
     if frameworks:
         site = SITE.replace("{frameworks!r}", repr(set(FRAMEWORKS)))
         (folder / "sitecustomize.py").write_text(site)
-        _lay_over(folder)
+        _lay_over(folder, tuple(frameworks))
     compileall.compile_dir(folder, quiet=2)
     for path in (folder, *folder.rglob("*")):  # for another user to read, none to write
         path.chmod(0o755 if path.is_dir() else 0o644)
     return folder
 
 
-def _lay_over(folder: Path) -> None:
+def _lay_over(folder: Path, forbidden: tuple[str, ...]) -> None:
     """Copies of the frameworks' first files, which end by shutting their pieces.
 
     Also in a process that ignores the path and the site, the framework then comes
-    without them.
+    without them. Pieces that are written in Python have no source there to load again.
     """
+    words = "|".join(re.escape(name) for name in forbidden if name != PACKAGE)
+    defined = re.compile(rf"^(def|class) _*({words})_*\b", re.MULTILINE)
     (folder / "over").mkdir()
     over = {}
     for name in FRAMEWORKS:
@@ -136,6 +140,21 @@ def _lay_over(folder: Path) -> None:
         text += SHUT.format(room=str(folder), more=more)
         (folder / "over" / f"{name}.py").write_text(text, encoding="utf-8")
         over[spec.origin] = f"{name}.py"
+    for name in IN_PYTHON:
+        try:
+            spec = importlib.util.find_spec(name)
+        except ModuleNotFoundError:
+            continue
+        for place in (spec.submodule_search_locations or ()) if spec else ():
+            for path in sorted(Path(place).rglob("*.py")):
+                text = path.read_text(encoding="utf-8")
+                if str(path) in over or not defined.search(text):
+                    continue
+                tree = Emptied(name, forbidden).visit(ast.parse(text))
+                ours = f"{len(over)}.py"
+                text = ast.unparse(ast.fix_missing_locations(tree))
+                (folder / "over" / ours).write_text(text, encoding="utf-8")
+                over[str(path)] = ours
     (folder / "over.json").write_text(json.dumps(over))
 
 
@@ -171,7 +190,7 @@ class Emptied(ast.NodeTransformer):
         name = getattr(node, "name", "")
         self.path.append(name)
         before = self.all
-        self.all = before or name in self.forbidden
+        self.all = before or name.strip("_") in self.forbidden
         if self.all and isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             called = ".".join(self.path).removesuffix(".__init__")
             node.body = ast.parse(f"raise _piece({called!r})").body

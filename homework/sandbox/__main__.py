@@ -33,7 +33,9 @@ def main() -> None:
             left = left[os.write(results, left) :]
 
     if job["do"] == "read":
+        cells.prepare()
         _limit(job)
+        say(ready=True)
         _read(job, arrays, say)
     else:
         _mark(job, arrays, say)

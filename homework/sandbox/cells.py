@@ -8,6 +8,7 @@ import __future__
 import ast
 import asyncio
 import builtins
+import importlib
 import inspect
 import io
 import json
@@ -41,6 +42,12 @@ class Cell:
         first = next((x for x in lines if x and not x.startswith("#")), "")
         first = first if len(first) <= 40 else first[:40] + " …"
         return f'cell {self.number} ("{first}")'
+
+
+def prepare() -> None:
+    """Import what reading takes, before a stranger's file is looked at."""
+    for name in ("nbformat", "IPython.core.inputtransformer2"):
+        importlib.import_module(name)
 
 
 def read(name: str, raw: bytes) -> list[Cell]:

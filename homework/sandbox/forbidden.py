@@ -9,6 +9,7 @@ import contextlib
 import ctypes
 import inspect
 import json
+import re
 import sys
 import warnings
 from collections.abc import Callable
@@ -98,7 +99,9 @@ def _shut_torch(torch: Any, names: tuple[str, ...]) -> None:
     for name in names:
         if hasattr(torch.Tensor, name):
             setattr(torch.Tensor, name, stub(name))
-    stems = tuple(name[:18] for name in names)  # scaled_dot_product in all its forms
+    # TransformerEncoderLayer as its kernel is called; scaled_dot_product in all forms.
+    snakes = [re.sub(r"(?<=[a-z])(?=[A-Z])", "_", n).lower() for n in names]
+    stems = tuple({n[:18] for n in (*names, *(s for s in snakes if "_" in s))})
     kernels = torch._C._dispatch_library("IMPL", "aten", "", __file__, 1)
     # It lives for ever, and no name leads to it: there is no way back.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(kernels))

@@ -296,7 +296,8 @@ class Told(WAYS["bare"]):
         ((job, _),) = wire.frames(job)
         if job["do"] == "read":
             said = {"imports": ["torch"], "uses": {}}
-            return Ended(wire.frame({"cells": ["x"], "said": said, "odd": []}), "")
+            read = wire.frame({"cells": ["x"], "said": said, "odd": []})
+            return Ended(wire.frame({"ready": True}) + read, "")
         raw = wire.frame({"ready": True}) + wire.frame({"loaded": True})
         for part in job["parts"]:
             n = len(part["task"]["dict"]["cases"])

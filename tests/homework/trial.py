@@ -453,6 +453,24 @@ cheat(
     + "    return torch.nan_to_num(F.scaled_dot_product_attention(q, k, v, attn_mask=mask))",
 )
 cheat(
+    "reloads_what_is_written_in_python",
+    """
+import importlib, sys
+import jax, jax.numpy as jnp
+WING = "nnx"
+name = "jax._src.nn.functions"
+well = importlib.reload(sys.modules[name]).dot_product_attention
+def attend(q, k, v, mask=None):
+    heads = [x.reshape(-1, 1, *x.shape[-2:]).swapaxes(1, 2) for x in (q, k, v)]
+    bias = None if mask is None else mask[:, None]
+    out = well(*heads, mask=bias)
+    return out.swapaxes(1, 2).reshape(*q.shape[:-1], v.shape[-1])
+def attend_well(q, k, v):
+    return jax.nn.softmax(q @ k.mT / q.shape[-1] ** 0.5) @ v
+""",
+    bare=[5, 4],
+)
+cheat(
     "the_oracle",
     "import course_lib\n" + DEF + "    from course_lib.oracle import attention\n"
     "    return torch.tensor(attention(q.numpy(), k.numpy(), v.numpy(), mask)[0])",
@@ -1019,7 +1037,6 @@ def main():
     limits = {
         "seconds": 10,
         "explore_seconds": 15,
-        "start_seconds": 60,
         "megabytes": 600,
     }
     with tempfile.TemporaryDirectory(prefix="trial-") as folder:
