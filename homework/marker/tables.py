@@ -150,20 +150,26 @@ def write(
 def _write_systems(
     rows: list[Row], assignment: Assignment, out: Path, hand: Hand
 ) -> None:
-    """Tables that Canvas and Moodle import; who has no total has no mark in them.
+    """Tables that Canvas and Moodle import, with those alone who have a total.
 
-    Canvas finds a student by one of the first four columns. Moodle asks which column is
-    which, and takes a mark away where only feedback comes: so none is in its table.
+    In both an empty cell takes away a mark that is there. Canvas (Instructor Guide,
+    "How do I import grades in the Gradebook", and `lib/gradebook_importer.rb`) wants
+    these five columns in this order, matches a student by ID, else by SIS User ID, SIS
+    Login ID or name, and an assignment by its title. Moodle (docs.moodle.org, "Grade
+    import", and `grade/import/csv`) asks which column is which, and imports nothing if
+    it doesn't know one of the students. Feedback without a mark deletes the mark there,
+    so there is none. Gradescope imports no table; it reads `results.json`, which otter
+    writes.
     """
     most = sum(part.points for part in assignment.parts)
     most += sum(q.points for q in assignment.by_hand if hand.there)
     title = assignment.title
-    marks = [(r, total(r, assignment, hand)) for r in rows]
+    marks = [(r, t) for r in rows if (t := total(r, assignment, hand)) is not None]
     canvas = [["Student", "ID", "SIS User ID", "SIS Login ID", "Section", title]]
     canvas.append(["    Points Possible", "", "", "", "", str(most)])
-    canvas += [[r["name"], "", r["student"], "", "", t] for r, t in marks]
+    canvas += [[r["name"], "", r["student"], "", "", str(t)] for r, t in marks]
     moodle = [["ID number", title]]
-    moodle += [[r["student"], t] for r, t in marks]
+    moodle += [[r["student"], str(t)] for r, t in marks]
     for name, table in (("canvas", canvas), ("moodle", moodle)):
         replace_file(out / f"{name}.csv", as_csv(table))
 

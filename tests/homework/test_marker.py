@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import signal
 import struct
 import subprocess
 import sys
@@ -287,11 +288,13 @@ def test_a_file_is_replaced_as_a_whole(tmp_path):
 
 
 class Told(WAYS["bare"]):
-    """A sandbox that is told what to say."""
+    """A sandbox that is told what to say, and ends the marker before one run."""
 
-    ran = 0
+    ran, last, trouble = 0, -1, "no"
 
     def run(self, room, job, seconds):
+        if Told.ran == Told.last:
+            os.kill(os.getpid(), signal.SIGKILL)
         Told.ran += 1
         ((job, _),) = wire.frames(job)
         if job["do"] == "read":
@@ -302,7 +305,8 @@ class Told(WAYS["bare"]):
         for part in job["parts"]:
             n = len(part["task"]["dict"]["cases"])
             for case in range(n):
-                raw += wire.frame({"part": part["part"], "case": case, "trouble": "no"})
+                header = {"part": part["part"], "case": case}
+                raw += wire.frame(header | {"trouble": Told.trouble})
         return Ended(raw, "")
 
 
@@ -332,6 +336,72 @@ def test_an_interrupted_run_goes_on_and_regrading_changes_nothing(
     before = Told.ran
     grade(paper, found, out, Told(), seed=3)
     assert Told.ran > before
+
+
+KILLED = """
+import sys
+from pathlib import Path
+sys.path[:0] = sys.argv[3:]
+import marker.mark
+import test_marker as ours
+marker.mark.furnish = lambda folder, forbidden: folder
+ours.Told.last = 4
+paper = ours.Assignment.of(ours.trial.paper())
+ours.grade(paper, ours.find(Path(sys.argv[1])), Path(sys.argv[2]), ours.Told(), seed=3)
+"""
+
+
+def test_a_marker_that_is_killed_goes_on_with_the_same_marks(tmp_path, monkeypatch):
+    monkeypatch.setattr("marker.mark.furnish", lambda folder, forbidden: folder)
+    (tmp_path / "in").mkdir()
+    for name in ("ada", "bo", "cy", "di"):
+        (tmp_path / "in" / f"{name}.py").write_text(name)
+    paths = [tmp_path / "in", tmp_path / "out", *sys.path]
+    killed = subprocess.run([sys.executable, "-c", KILLED, *paths], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    kept = Journal(tmp_path / "out" / "journal.jsonl").rows
+    assert 0 < len(kept) < 4
+    paper, found = Assignment.of(trial.paper()), find(tmp_path / "in")
+    monkeypatch.setattr(Told, "ran", 0)
+    rows = grade(paper, found, tmp_path / "out", Told(), seed=3)
+    ran = Told.ran
+    assert rows == grade(paper, found, tmp_path / "whole", Told(), seed=3)
+    assert ran < Told.ran - ran  # what was kept was not run again
+
+
+def test_one_answer_of_one_student_is_marked_again(tmp_path, monkeypatch):
+    monkeypatch.setattr("marker.mark.furnish", lambda folder, forbidden: folder)
+    monkeypatch.setattr("grade.choose", lambda way: Told())
+    monkeypatch.setattr(Told, "trouble", "first")
+    (tmp_path / "in").mkdir()
+    for name in ("ada", "bo"):
+        (tmp_path / "in" / f"{name}.py").write_text(name)
+    (tmp_path / "a.json").write_text(json.dumps(trial.paper()))
+    paths = [*map(str, (tmp_path / "a.json", tmp_path / "in")), "--out", str(tmp_path)]
+
+    def said():
+        rows = json.loads((tmp_path / "marks.json").read_text())["submissions"]
+        return [p["report"]["message"] for row in rows for p in row["parts"]]
+
+    main(paths)
+    assert ["first" in text for text in said()] == [True] * 4
+    monkeypatch.setattr(Told, "trouble", "second")
+    main([*paths, "--student", "Ada", "--question", "head"])
+    assert ["second" in text for text in said()] == [False, True, False, False]
+    main([*paths, "--question", "attend"])
+    assert ["second" in text for text in said()] == [True, True, True, False]
+
+
+def test_a_repaired_exercise_marks_again(tmp_path, monkeypatch):
+    monkeypatch.setattr("marker.mark.furnish", lambda folder, forbidden: folder)
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "ada.py").write_text("")
+    paper, found = Assignment.of(trial.paper()), find(tmp_path / "in")
+    for code, runs in (("old", True), ("old", False), ("new", True)):
+        monkeypatch.setattr("grade.digest", lambda code=code: code)
+        monkeypatch.setattr(Told, "ran", 0)
+        grade(paper, found, tmp_path / "out", Told(), seed=3)
+        assert bool(Told.ran) == runs
 
 
 # --- what is written
@@ -372,13 +442,17 @@ def test_tables_hold_what_they_should_and_no_formula(tmp_path):
     assert table["cy"]["points"] == table["cy"]["total"] == ""
     assert "not graded" in table["cy"]["flags"]
     assert table["ada"]["messages"].startswith("'=")
-    for name in ("canvas", "moodle"):
-        text = (tmp_path / "out" / f"{name}.csv").read_text("utf-8")
-        assert "ada" in text
-        for line in csv.reader(text.splitlines()):
-            assert not any(cell.startswith(("=", "+", "@")) for cell in line)
-            if line[0] == "cy":
-                assert "0" not in line[1:]
+
+    def table_of(system):
+        text = (tmp_path / "out" / f"{system}.csv").read_text("utf-8")
+        return list(csv.reader(text.splitlines()))
+
+    # Who has no total is in neither: an empty cell would delete a mark there.
+    header, possible, *lines = table_of("canvas")
+    assert header[:5] == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
+    assert (possible[0].strip(), possible[-1]) == ("Points Possible", "15")
+    assert lines == [["ada", "", "ada", "", "", "10.8"]]
+    assert table_of("moodle") == [["ID number", "Trial"], ["ada", "10.8"]]
     note = (tmp_path / "out" / "feedback" / "ada.md").read_text("utf-8")
     assert "Well done" in note
     assert "Total: 10.8" in note
