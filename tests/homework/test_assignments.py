@@ -165,7 +165,8 @@ def test_our_solutions_get_full_marks_and_so_does_what_follows_through(
     made = assignment(slug)
     path = BUILT / "instructor" / slug / "solutions" / f"{slug}-{wing}.ipynb"
     limits = Limits(seconds=60, explore_seconds=5)
-    with Marker(made, isolation(), made.seed, limits) as marker:
+    # Not the seed of the build, which is drawn anew for an assignment that is new.
+    with Marker(made, isolation(), 7, limits) as marker:
         row = marker.mark(HandedIn("ours", "ours", path))
     for part in row["parts"]:
         assert part["report"]["passed"], part["report"]["message"]
