@@ -8,8 +8,9 @@ prints the table of the appendix; the tests mark a part.
 
 import codecs
 import json
+import os
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 ATTEND = """\
 import math
@@ -114,7 +115,6 @@ class Case:
     row: str = ""
     challenge: bool = False
     quick: bool = False
-    also: dict = field(default_factory=dict)
 
 
 CLASS: dict[str, Case] = {}
@@ -298,7 +298,7 @@ honest(
     "import torch\n" + ATTEND.replace("def attend(q", "def attend(q:"),
     HEAD,
     points=[0, 4],
-    words="SyntaxError in",
+    words='in cell 1 ("import torch") it raised SyntaxError',
 )
 honest(
     "above_a_definition",
@@ -794,7 +794,6 @@ for _ in range(300):
 '''], start_new_session=True)
 """,
     bare=[],
-    also={"bare": "rewrites marks.csv"},
 )
 attack(
     "forks_without_end",
@@ -887,7 +886,6 @@ CLASS["formula_in_the_message"] = Case(
     [0, 4],
     "ValueError",
     kind="attack",
-    also={"note": "follow"},
 )
 CLASS["a_name_of_dots"] = Case(
     {"%2e%2e%2fetc.ipynb": notebook(ATTEND, HEAD)},
@@ -939,6 +937,61 @@ seen = [str(p) for root in ("/work", "/root", "/home", "/tmp") for p in pathlib.
 )
 
 
+# What the bare process admits: what the submission does, and what stops it elsewhere.
+ADMITTED = {
+    "in_an_isolated_subprocess": (
+        "calls the framework's attention in a process that ignores its path",
+        "the framework's own file has ours laid over it",
+    ),
+    "reloads_what_is_written_in_python": (
+        "loads a module of JAX a second time",
+        "so has every file of the framework that defines the piece",
+    ),
+    "finds_the_package_on_the_disk": (
+        "imports the course from your disk",
+        "the disk isn't there",
+    ),
+    "a_classmates_notebook": ("runs a classmate's notebook", "it isn't there"),
+    "victim": (
+        "does all that was asked, beside one that writes to its file",
+        "no file of the class is there",
+    ),
+    "above_the_bound": (
+        "finds the seed in your folder and computes the truth",
+        "the folder isn't there; and a score above the bound is no mark",
+    ),
+    "kills_the_parent": ("kills the marker", "no other process is there"),
+    "kills_everything": ("kills all processes of its user", "the same"),
+    "a_daemon_that_waits": (
+        "leaves a program behind that rewrites the marks",
+        "it ends with its namespace, and the marks aren't there",
+    ),
+    "forks_without_end": (
+        "starts processes without end",
+        "they are counted, and all end with their namespace",
+    ),
+    "fills_the_memory_with_children": (
+        "fills the memory from several processes",
+        "the same",
+    ),
+}
+
+
+def table():
+    """What the bare process admits, for the appendix."""
+
+    def said(due):
+        return "no mark" if None in due else f"{sum(due)}" if due else "not tried"
+
+    lines = ["| A submission that … | isolated | bare | What stops it |"]
+    lines += ["|---|---|---|---|"]
+    for name, (does, stops) in ADMITTED.items():
+        case = CLASS[name]
+        due = said(case.points), said(case.bare)
+        lines.append(f"| {does} | {' | '.join(due)} | {stops} |")
+    return "\n".join(lines)
+
+
 def names(*, quick=False):
     """Of the cases, all or those of the tests."""
     return [name for name, case in CLASS.items() if case.quick or not quick]
@@ -946,7 +999,6 @@ def names(*, quick=False):
 
 def hand_in(folder, chosen):
     """Write what these students hand in."""
-    import os
     import time
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -1020,6 +1072,17 @@ def expected(case, isolation):
     return case.points if isolation != "bare" or case.bare is None else case.bare
 
 
+def as_expected(name, row, isolation):
+    """Whether the row of a case has the marks and the words that it must."""
+    case = CLASS[name]
+    due, got = expected(case, isolation), points(row, case)
+    # Where the administrator marks, a bare submission belongs to `nobody`, whom the
+    # permissions of files stop.
+    if isolation == "bare" and os.geteuid() == 0 and got == case.points:
+        return True
+    return got == due and (due != case.points or case.words in said(row))
+
+
 def main():
     """Mark all of it, and print what differs and the table."""
     import argparse
@@ -1046,9 +1109,8 @@ def main():
     wrong = 0
     for name, row in rows.items():
         case = CLASS[name]
-        due = expected(case, given.isolation)
-        got = points(row, case)
-        good = got == due and (due != case.points or case.words in said(row))
+        due, got = expected(case, given.isolation), points(row, case)
+        good = as_expected(name, row, given.isolation)
         wrong += not good
         sys.stdout.write(
             f"{'ok ' if good else 'BAD'} {case.kind:7} {name:36} {due} {got}\n"
@@ -1056,6 +1118,7 @@ def main():
         if not good:
             sys.stdout.write(f"      {said(row)[:600]}\n")
     sys.stdout.write(f"{len(rows)} students, {wrong} with other marks than expected\n")
+    sys.stdout.write(table() + "\n")
 
 
 if __name__ == "__main__":
