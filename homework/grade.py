@@ -164,7 +164,9 @@ def main(arguments: list[str] | None = None) -> None:
         parser.error(f"no question {', '.join(sorted(unknown))} in this assignment.")
     try:
         isolation = choose("bare" if given.bare else given.isolation)
-        hand = Hand(given.hand, given.late)
+        names = [q.name for q in assignment.by_hand]
+        names += [part.answer for part in assignment.parts]
+        hand = Hand(given.hand, given.late, names)
         roster = read_roster(given.roster) if given.roster else None
     except (ValueError, OSError) as error:
         parser.error(str(error))

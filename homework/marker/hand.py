@@ -1,6 +1,7 @@
 """What a person gives: points by a rubric, late days and notes, by student."""
 
 import csv
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -32,15 +33,28 @@ class Hand:
     Args:
         path: Of the table; without one nothing has been given yet.
         of_a_day: The share of the points that each day late costs.
+        questions: Whose points may be in it.
     """
 
-    def __init__(self, path: Path | None = None, of_a_day: float = OF_A_DAY):
-        self.there = path is not None and path.exists()
+    def __init__(
+        self,
+        path: Path | None = None,
+        of_a_day: float = OF_A_DAY,
+        questions: Iterable[str] = (),
+    ):
         self._given: dict[str, Given] = {}
-        if path is None or not self.there:
+        if path is None:
             return
+        known = [*questions, "student", "late_days", "note"]
         with open(path, newline="", encoding="utf-8-sig") as file:
-            for number, row in enumerate(csv.DictReader(file), start=2):
+            table = csv.DictReader(file)
+            others = sorted(set(table.fieldnames or ()) - set(known) - {""})
+            if others:
+                raise ValueError(
+                    f"the columns of {path} must be among {', '.join(known)}: got "
+                    f"{', '.join(others)}. Rename them."
+                )
+            for number, row in enumerate(table, start=2):
                 try:
                     self._add(row, of_a_day)
                 except (KeyError, ValueError) as error:
@@ -60,3 +74,7 @@ class Hand:
     def of(self, student: str) -> Given:
         """What this student was given."""
         return self._given.get(student.casefold(), Given())
+
+    def others(self, students: Iterable[str]) -> list[str]:
+        """Who is in the table and not among these."""
+        return sorted(self._given.keys() - {s.casefold() for s in students})

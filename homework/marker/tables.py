@@ -49,7 +49,7 @@ def total(row: Row, assignment: Assignment, hand: Hand) -> float | None:
         given.points.get(part.answer, code_points(row, part.answer))
         for part in assignment.parts
     ]
-    points += [given.points.get(q.name) for q in assignment.by_hand if hand.there]
+    points += [given.points.get(question.name) for question in assignment.by_hand]
     known = [p for p in points if p is not None]
     if len(known) < len(points):
         return None
@@ -131,14 +131,20 @@ def write(
     replace_file(out / "marks.json", text)
     summary = [f"# {assignment.title}", ""]
     summary += [f"**{warning}**", ""] if warning else []
-    ungraded = [r for r in rows if total(r, assignment, hand) is None]
-    summary += [f"{len(rows)} students, {len(ungraded)} without a total.", ""]
+    whole = [r for r in rows if total(r, assignment, hand) is not None]
     summary += [
-        f"- {r['student']}: {'; '.join(flags(r)) or 'a question has no points yet'}"
-        for r in rows
-        if flags(r) or r in ungraded
+        f"{len(rows)} students, {len(whole)} with points for each question.",
+        "",
+    ]
+    summary += [f"- {r['student']}: {'; '.join(flags(r))}" for r in rows if flags(r)]
+    summary += [
+        f"- {student} is in the table of marks by hand, and has no row."
+        for student in hand.others(r["student"] for r in rows)
     ]
     replace_file(out / "look-at.md", strict("\n".join(summary) + "\n"))
+    blank = [["student", *by_hand, "late_days", "note"]]
+    blank += [[r["student"], *[""] * (len(by_hand) + 2)] for r in rows]
+    replace_file(out / "hand-blank.csv", as_csv(blank))
     _write_systems(rows, assignment, out, hand)
     for row in rows:
         name = re.sub(r"[^\w .@+-]", "_", row["student"]).lstrip(".") or "_"
@@ -162,7 +168,7 @@ def _write_systems(
     writes.
     """
     most = sum(part.points for part in assignment.parts)
-    most += sum(q.points for q in assignment.by_hand if hand.there)
+    most += sum(question.points for question in assignment.by_hand)
     title = assignment.title
     marks = [(r, t) for r in rows if (t := total(r, assignment, hand)) is not None]
     canvas = [["Student", "ID", "SIS User ID", "SIS Login ID", "Section", title]]

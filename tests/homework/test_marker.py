@@ -430,9 +430,10 @@ def test_tables_hold_what_they_should_and_no_formula(tmp_path):
     by_hand = [{"name": "essay", "points": 5}]
     paper = Assignment.of(trial.paper() | {"by_hand": by_hand})
     hand = tmp_path / "hand.csv"
-    hand.write_text("student,essay,late_days,note\nada,3.5,2,Well done\n=bad,,,\n")
+    hand.write_text("student,essay,late_days,note\nada,3.5,2,Well done\nzoe,5,,\n")
     rows = [row("ada", 6.0, 4.0), row("=bad", None, 4.0, flag="look"), row("cy")]
-    tables.write(rows, paper, 3, tmp_path / "out", Hand(hand))
+    questions = ["essay", *(part.answer for part in paper.parts)]
+    tables.write(rows, paper, 3, tmp_path / "out", Hand(hand, questions=questions))
     with open(tmp_path / "out" / "marks.csv", newline="", encoding="utf-8") as file:
         table = {r["student"]: r for r in csv.DictReader(file)}
     assert table["ada"]["points"] == "10.0"
@@ -453,9 +454,17 @@ def test_tables_hold_what_they_should_and_no_formula(tmp_path):
     assert (possible[0].strip(), possible[-1]) == ("Points Possible", "15")
     assert lines == [["ada", "", "ada", "", "", "10.8"]]
     assert table_of("moodle") == [["ID number", "Trial"], ["ada", "10.8"]]
+    look = (tmp_path / "out" / "look-at.md").read_text("utf-8")
+    assert "3 students, 1 with points for each question" in look
+    assert "- zoe is in the table of marks by hand" in look
+    blank = (tmp_path / "out" / "hand-blank.csv").read_text("utf-8").splitlines()
+    assert blank[:2] == ["student,essay,late_days,note", "ada,,,"]
     note = (tmp_path / "out" / "feedback" / "ada.md").read_text("utf-8")
     assert "Well done" in note
     assert "Total: 10.8" in note
+    early = tables.feedback(rows[0], paper, Hand())
+    assert "essay: not yet graded of 5" in early
+    assert "Total" not in early
     assert "cy" not in note
     assert (tmp_path / "out" / "feedback" / "_bad.md").exists()
 
@@ -463,12 +472,19 @@ def test_tables_hold_what_they_should_and_no_formula(tmp_path):
 def test_points_by_hand_replace_those_of_the_code(tmp_path):
     hand = tmp_path / "hand.csv"
     hand.write_text("student,attend\nAda,5\n")
+
+    def read():
+        return Hand(hand, questions=["attend", "head"])
+
     paper = Assignment.of(trial.paper())
-    assert tables.total(row("ada", None, 4.0), paper, Hand(hand)) == 9
+    assert tables.total(row("ada", None, 4.0), paper, read()) == 9
     assert tables.total(row("ada", None, 4.0), paper, Hand()) is None
     hand.write_text("student,attend\nada,many\n")
     with pytest.raises(ValueError, match=r"line 2 of .*many"):
-        Hand(hand)
+        read()
+    hand.write_text("student,atend\nada,3\n")
+    with pytest.raises(ValueError, match=r"among attend, head, student.*got atend"):
+        read()
 
 
 @pytest.mark.parametrize(

@@ -370,10 +370,12 @@ cheat(
 SUB = """
 import subprocess, sys, io
 CODE = '''
-import sys, torch
-q, k, v, mask = torch.load(sys.stdin.buffer)
+import io, sys, torch
+q, k, v, mask = torch.load(io.BytesIO(sys.stdin.buffer.read()))
 %s
-torch.save(out, sys.stdout.buffer)
+made = io.BytesIO()
+torch.save(out, made)
+sys.stdout.buffer.write(made.getvalue())
 '''
 def attend(q, k, v, mask=None):
     given = io.BytesIO()
@@ -461,10 +463,12 @@ WING = "nnx"
 name = "jax._src.nn.functions"
 well = importlib.reload(sys.modules[name]).dot_product_attention
 def attend(q, k, v, mask=None):
-    heads = [x.reshape(-1, 1, *x.shape[-2:]).swapaxes(1, 2) for x in (q, k, v)]
-    bias = None if mask is None else mask[:, None]
-    out = well(*heads, mask=bias)
-    return out.swapaxes(1, 2).reshape(*q.shape[:-1], v.shape[-1])
+    width = max(q.shape[-1], v.shape[-1])
+    wide = [jnp.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, width - x.shape[-1])]) for x in (q, k, v)]
+    heads = [x.reshape(-1, *x.shape[-2:])[:, :, None] for x in wide]
+    mask = None if mask is None else mask.reshape(-1, 1, *mask.shape[-2:])
+    out = well(*heads, mask=mask, scale=q.shape[-1] ** -0.5)
+    return out.reshape(*q.shape[:-1], width)[..., : v.shape[-1]]
 def attend_well(q, k, v):
     return jax.nn.softmax(q @ k.mT / q.shape[-1] ** 0.5) @ v
 """,
