@@ -183,7 +183,8 @@ def rubric(parts: list[Question | NotebookNode], title: str) -> str:
     for part in parts:
         if isinstance(part, Question) and part.by_hand:
             heading = part.cells[0].source.partition("\n")[0]
-            lines += [f"{heading} ({part.options['points']} points)", ""]
+            name, points = part.options["name"], part.options["points"]
+            lines += [f"{heading} (`{name}`, {points} points)", ""]
             lines += [f"- {line}" for line in part.options["rubric"]]
             lines += ["", *(cell.source for cell in part.answer), ""]
     return "\n".join(lines)
