@@ -97,8 +97,9 @@ def _shut_torch(torch: Any, names: tuple[str, ...]) -> None:
     A kernel is what a traced graph, another thread and `torch.ops` call as well.
     """
     for name in names:
-        if hasattr(torch.Tensor, name):
-            setattr(torch.Tensor, name, stub(name))
+        for place in (torch.Tensor, torch.ops.higher_order):
+            if hasattr(place, name):
+                setattr(place, name, stub(name))
     # TransformerEncoderLayer as its kernel is called; scaled_dot_product in all forms.
     snakes = [re.sub(r"(?<=[a-z])(?=[A-Z])", "_", n).lower() for n in names]
     stems = tuple({n[:18] for n in (*names, *(s for s in snakes if "_" in s))})

@@ -436,9 +436,27 @@ cheat(
     words="It calls scaled_dot_product_attention",
 )
 cheat(
+    "by_another_name_of_the_framework",
+    """
+from torch.nn.attention.flex_attention import flex_attention
+"""
+    + DEF
+    + """    heads = [x.reshape(-1, 1, *x.shape[-2:]) for x in (q, k, v)]
+    some = None
+    if mask is not None:
+        mask = mask.expand(*q.shape[:-1], k.shape[-2]).flatten(0, -3)
+        some = lambda s, b, h, i, j: torch.where(mask[b, i, j], s, -float("inf"))
+    return torch.nan_to_num(flex_attention(*heads, score_mod=some)).reshape(*q.shape[:-1], v.shape[-1])
+""",
+    words="It calls torch.flex_attention",
+)
+cheat(
     "by_a_hidden_operator",
-    DEF + "    q, k, v = (x[(None,) * (4 - x.dim())] for x in (q, k, v))\n"
-    "    return torch._scaled_dot_product_flash_attention_for_cpu(q, k, v)[0].reshape(v.shape)",
+    DEF + "    width = max(q.shape[-1], v.shape[-1])\n"
+    "    wide = [torch.nn.functional.pad(x, (0, width - x.shape[-1])) for x in (q, k, v)]\n"
+    "    heads = [x.reshape(-1, 1, *x.shape[-2:]) for x in wide]\n"
+    "    out = torch._scaled_dot_product_flash_attention_for_cpu(*heads, scale=q.shape[-1] ** -0.5)[0]\n"
+    "    return out.reshape(*q.shape[:-1], width)[..., : v.shape[-1]]",
 )
 cheat(
     "a_layer",
