@@ -12,6 +12,8 @@ import re
 import shutil
 from pathlib import Path
 
+from sandbox import forbidden as forbidden_pieces
+
 import course_lib
 from course_lib.homework.exercise import PACKAGE
 
@@ -20,7 +22,6 @@ LIBRARY = Path(course_lib.__file__).resolve().parent
 # What stays as it is even if all of the package is forbidden: no answer is in it.
 KEPT = ("arrays", "checks", "config", "optional", "plot", "bridge")
 HOMEWORK = ("running.py", "exercise.py", "toy_model.py")  # how an answer is called
-FRAMEWORKS = ("torch", "jax", "flax", "flax.nnx", "optax", "scipy.special")
 IN_PYTHON = (
     *("jax._src", "flax.nnx", "flax.linen", "optax", "scipy.special"),
     *("jax.experimental.pallas", "torch.nn.attention", "torch.onnx.ops"),
@@ -49,39 +50,12 @@ try:
 finally:
     _sys.path.remove({room!r})
 """
-# Other processes that a submission starts find this on their path.
-SITE = '''
+# Every process whose path this room is on finds this.
+SITE = """
 import sys
-
-class _Shut:
-    """Lets others find a framework, and shuts its pieces once it is there."""
-
-    def __init__(self):
-        self.busy = set()
-
-    def find_spec(self, name, path=None, target=None):
-        if name not in {frameworks!r} or name in self.busy:
-            return None
-        from importlib.util import find_spec
-        self.busy.add(name)
-        try:
-            spec = find_spec(name)
-        finally:
-            self.busy.discard(name)
-        if spec is None or spec.loader is None:
-            return spec
-        execute = spec.loader.exec_module
-
-        def exec_module(module):
-            execute(module)
-            from sandbox import forbidden
-            forbidden.shut()
-
-        spec.loader.exec_module = exec_module
-        return spec
-
-sys.meta_path.insert(0, _Shut())
-'''
+from sandbox import forbidden
+sys.meta_path.insert(0, forbidden.Later())
+"""
 
 
 def furnish(folder: Path, forbidden: tuple[str, ...]) -> Path:
@@ -112,8 +86,7 @@ def furnish(folder: Path, forbidden: tuple[str, ...]) -> Path:
     frameworks = [name for name in forbidden if name != PACKAGE]
     (folder / "sandbox" / "forbidden.json").write_text(json.dumps(frameworks))
     if frameworks:
-        site = SITE.replace("{frameworks!r}", repr(set(FRAMEWORKS)))
-        (folder / "sitecustomize.py").write_text(site)
+        (folder / "sitecustomize.py").write_text(SITE)
         _lay_over(folder, tuple(frameworks))
     compileall.compile_dir(folder, quiet=2)
     for path in (folder, *folder.rglob("*")):  # for another user to read, none to write
@@ -131,7 +104,7 @@ def _lay_over(folder: Path, forbidden: tuple[str, ...]) -> None:
     defined = re.compile(rf"^(def|class) _*({words})_*\b", re.MULTILINE)
     (folder / "over").mkdir()
     over = {}
-    for name in FRAMEWORKS:
+    for name in forbidden_pieces.FRAMEWORKS:
         try:
             spec = importlib.util.find_spec(name)
         except ModuleNotFoundError:

@@ -7,6 +7,7 @@ answer that deletes it still has no result.
 
 import contextlib
 import ctypes
+import importlib.util
 import inspect
 import json
 import re
@@ -18,6 +19,7 @@ from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
 ROOTS = ("torch", "jax", "flax", "optax", "scipy")
+FRAMEWORKS = ("torch", "jax", "flax", "flax.nnx", "optax", "scipy.special")
 USED: dict[str, None] = {}  # names, in the order of the calls
 _LIST = Path(__file__).with_name("forbidden.json")
 
@@ -66,6 +68,38 @@ def shut(names: tuple[str, ...] | None = None) -> None:
             _shut_module(module, names)
     if "torch" in sys.modules:
         _shut_torch(sys.modules["torch"], names)
+
+
+class Later:
+    """On `sys.meta_path`: shuts pieces in what is imported later."""
+
+    def __init__(self) -> None:
+        self.busy: set[str] = set()
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        """Where others find it, with more to do once it is there."""
+        root = name.partition(".")[0]
+        if root not in ROOTS or name in self.busy:
+            return None
+        self.busy.add(name)
+        try:
+            spec = importlib.util.find_spec(name)
+        finally:
+            self.busy.discard(name)
+        if spec is None or spec.loader is None:
+            return spec
+        execute = spec.loader.exec_module
+
+        def exec_module(module: ModuleType) -> None:
+            execute(module)
+            whole = getattr(sys.modules.get(root), "__spec__", None)
+            if name in FRAMEWORKS:
+                shut()
+            elif not getattr(whole, "_initializing", True):
+                _shut_module(module, tuple(json.loads(_LIST.read_text())))
+
+        spec.loader.exec_module = exec_module
+        return spec
 
 
 def _shut_module(module: ModuleType, names: tuple[str, ...]) -> None:

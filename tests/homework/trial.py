@@ -448,7 +448,7 @@ from torch.nn.attention.flex_attention import flex_attention
         some = lambda s, b, h, i, j: torch.where(mask[b, i, j], s, -float("inf"))
     return torch.nan_to_num(flex_attention(*heads, score_mod=some)).reshape(*q.shape[:-1], v.shape[-1])
 """,
-    words="It calls torch.flex_attention",
+    words="It calls flex_attention",
 )
 cheat(
     "by_a_hidden_operator",
