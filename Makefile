@@ -116,19 +116,26 @@ notebooks: $(BINDERY) ## Execute the chapters whose code changed
 homework: $(INSTALLED) ## Build the assignments: for students, and for instructors
 	$(BIN)/python homework/build.py $(ASSIGNMENT)
 
-assignments: homework ## Test the assignments on a made-up class (part of test)
+# Built apart: an instructor's assignments, and the seeds in classroom/, stay as they are.
+assignments: $(INSTALLED) ## Build the assignments apart, and test them (part of test)
+	$(BIN)/python homework/build.py --out _build/assignments --keep _build/assignments
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup tests/homework/test_assignments.py
 
 # make grade ASSIGNMENT=attention SUBMISSIONS=folder; MARKS=folder to write to, JOBS at a time.
+# ROSTER=file names ids; what is in classroom/ASSIGNMENT/hand.csv is merged; GRADE="--student ada"
+# and other options of homework/grade.py, such as --isolation container or --bare.
 HANDED_OUT := _build/homework/instructor
 MARKS ?= _build/marks/$(ASSIGNMENT)
+ROSTER ?= $(wildcard classroom/roster.csv)
+HAND ?= $(wildcard classroom/$(ASSIGNMENT)/hand.csv)
 grade: $(INSTALLED) ## Mark a folder of submissions: ASSIGNMENT=attention SUBMISSIONS=folder
 	@test -f "$(HANDED_OUT)/$(ASSIGNMENT)/assignment.json" -a -d "$(SUBMISSIONS)" || { \
 		echo "make grade needs ASSIGNMENT, one that make homework has built, and SUBMISSIONS, a folder:"; \
 		echo "  make grade ASSIGNMENT=attention SUBMISSIONS=submissions"; \
 		exit 1; }
-	$(BIN)/python -m course_lib.homework "$(HANDED_OUT)/$(ASSIGNMENT)/assignment.json" \
-		"$(SUBMISSIONS)" --out "$(MARKS)" --jobs $(JOBS)
+	$(BIN)/python homework/grade.py "$(HANDED_OUT)/$(ASSIGNMENT)/assignment.json" \
+		"$(SUBMISSIONS)" --out "$(MARKS)" --jobs $(JOBS) $(if $(ROSTER),--roster "$(ROSTER)") \
+		$(if $(HAND),--hand "$(HAND)") $(GRADE)
 
 student: $(BINDERY) ## Site and notebooks without solutions, and the solutions apart
 	$(BIN)/python homework/student.py

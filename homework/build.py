@@ -10,16 +10,22 @@ A master is written once for both frameworks. From each come, with otter-grader:
     _build/homework/instructor/<slug>/autograders/<slug>-<wing>.zip
     _build/homework/instructor/<slug>/assignment.json    for `make grade`
     _build/homework/instructor/<slug>/rubric.md          for the open questions
+
+The seed of the hidden cases is drawn once and kept in `classroom/<slug>/seed.json`,
+outside of what `make clean` removes: building again changes no marks.
 """
 
 import argparse
+import ast
 import json
 import secrets
 import shutil
 import sys
 import tempfile
 import warnings
+import zipfile
 from pathlib import Path
+from typing import Any
 
 import jupytext
 import nbformat
@@ -34,51 +40,143 @@ sys.path[:0] = [str(ROOT / "homework"), str(ROOT / "book" / "_ext")]
 
 from master import WINGS, Question, compose, parse, rubric  # noqa: E402
 from publishing import pages_address  # noqa: E402
+from sandbox import cells  # noqa: E402
 
 
-def build(master: Path, out: Path, *, seed: int | None = None) -> None:
-    """Build one assignment for both frameworks.
+def build(master: Path, out: Path, seed: int) -> None:
+    """Build one assignment for both frameworks, over what an earlier build left.
 
     Args:
         master: `homework/<slug>.md`.
         out: The folder with `student` and `instructor` in it.
-        seed: Draws the cases of the hidden tests; None draws the seed.
+        seed: Draws the cases on which answers are marked.
     """
     slug = master.stem
-    seed = secrets.randbelow(2**31) if seed is None else seed
     folder = out / "instructor" / slug
-    shutil.rmtree(folder, ignore_errors=True)
     for wanted in (out / "student", folder / "solutions", folder / "autograders"):
         wanted.mkdir(parents=True, exist_ok=True)
     config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
     repository = config["repository"]["url"].rstrip("/")
+    parts: dict[str, list[Question | NotebookNode]] = {}
+    notebook = jupytext.read(master)
+    notebook.metadata.pop("jupytext")
+    title = notebook.cells[0].source.partition("\n")[0].removeprefix("# ")
     for wing in WINGS:
-        notebook = jupytext.read(master)
-        notebook.metadata.pop("jupytext")
-        title = notebook.cells[0].source.partition("\n")[0].removeprefix("# ")
-        parts = list(parse(notebook.cells, wing))
-        (folder / "rubric.md").write_text(rubric(parts, title), encoding="utf-8")
-        (folder / "assignment.json").write_text(assignment(parts, title, seed))
+        parts[wing] = list(parse(jupytext.read(master).cells, wing))
+    (folder / "rubric.md").write_text(rubric(parts["torch"], title), encoding="utf-8")
+    paper = assignment(parts, title, seed)
+    private = folder / "assignment.json"
+    private.touch(mode=0o600)
+    private.write_text(json.dumps(paper, indent=1), encoding="utf-8")
+    for wing in WINGS:
         name, site = f"{slug}-{wing}", pages_address(repository)
-        notebook.cells = compose(parts, name, wing, seed, repository, site)
+        notebook.cells = compose(parts[wing], name, wing, repository, site)
         with tempfile.TemporaryDirectory() as work:
             nbformat.write(notebook, f"{work}/{name}.ipynb")
             otter_assign(f"{work}/{name}.ipynb", f"{work}/out", no_run_tests=True)
             made = Path(work, "out")
             solutions, (autograder,) = made / "autograder", made.rglob("*.zip")
+            with_sandbox(autograder, paper)
             shutil.copy(made / "student" / f"{name}.ipynb", out / "student")
             shutil.copy(solutions / f"{name}.ipynb", folder / "solutions")
             shutil.copy(autograder, folder / "autograders" / f"{name}.zip")
 
 
-def assignment(parts: list[Question | NotebookNode], title: str, seed: int) -> str:
-    """What `make grade` reads: the questions that code marks."""
-    asked = [p.options for p in parts if isinstance(p, Question) and not p.by_hand]
-    wanted = [
-        {"exercise": q["exercise"], "answer": q["name"], "points": q["points"]}
-        for q in asked
-    ]
-    return json.dumps({"title": title, "seed": seed, "parts": wanted}, indent=1)
+def assignment(
+    parts: dict[str, list[Question | NotebookNode]], title: str, seed: int
+) -> dict[str, Any]:
+    """What marks a class: the questions, and by wing the right answer to each."""
+    solutions: dict[str, dict[str, str]] = {}
+    for wing, some in parts.items():
+        code, solutions[wing] = [], {}
+        for part in some:
+            own = part.cells if isinstance(part, Question) else [part]
+            code += [definitions(c.source) for c in own if c.cell_type == "code"]
+            if isinstance(part, Question) and not part.by_hand:
+                solutions[wing][part.options["name"]] = "\n".join(code)
+    asked = [p for p in parts["torch"] if isinstance(p, Question)]
+    return {
+        "title": title,
+        "seed": seed,
+        "parts": [
+            {key: q.options[name] for key, name in _PART.items()}
+            for q in asked
+            if not q.by_hand
+        ],
+        "by_hand": [
+            {key: q.options[key] for key in ("name", "points")}
+            for q in asked
+            if q.by_hand
+        ],
+        "solutions": solutions,
+    }
+
+
+_PART = {"exercise": "exercise", "answer": "name", "points": "points"}
+
+
+def definitions(source: str) -> str:
+    """The imports, functions, classes and constants of a cell."""
+    kept = [node for node in ast.parse(source).body if cells.defines(node)]
+    return ast.unparse(ast.Module(kept, []))
+
+
+def with_sandbox(autograder: Path, paper: dict[str, Any]) -> None:
+    """Add the marker to otter's zip, as a plugin that marks in a sandbox.
+
+    What otter copies from `files` it can import; its other parts stay otter's.
+    """
+    with tempfile.TemporaryDirectory() as work:
+        folder = Path(work)
+        with zipfile.ZipFile(autograder) as file:
+            file.extractall(folder)
+        for name in ("marker", "sandbox"):
+            ignored = shutil.ignore_patterns("__pycache__")
+            target = folder / "files" / name
+            shutil.copytree(ROOT / "homework" / name, target, ignore=ignored)
+        config = json.loads((folder / "otter_config.json").read_text("utf-8"))
+        config["plugins"] = [{PLUGIN: paper}]
+        (folder / "otter_config.json").write_text(json.dumps(config), "utf-8")
+        (folder / "run_otter.py").write_text(RUN_OTTER)
+        with open(folder / "setup.sh", "a", encoding="utf-8") as file:
+            file.write(SETUP_MORE)
+        with zipfile.ZipFile(autograder, "w", zipfile.ZIP_DEFLATED) as file:
+            for path in sorted(folder.rglob("*")):
+                if path.is_file():
+                    file.write(path, path.relative_to(folder))
+
+
+PLUGIN = "marker.otter_plugin.Sandboxed"
+RUN_OTTER = """\
+import pathlib
+import sys
+
+sys.path.insert(0, "/autograder/source/files")
+metadata = pathlib.Path("/autograder/submission_metadata.json")
+if not metadata.exists():  # otter's own containers have none, and plugins need it
+    metadata.write_text("{}")
+
+from otter.run.run_autograder import main
+
+if __name__ == "__main__":
+    main("/autograder")
+"""
+SETUP_MORE = """
+# The sandbox: bubblewrap where the container may have namespaces; another user, who
+# must reach Python, where it may not.
+apt-get install -y bubblewrap
+chmod o+x /root
+"""
+
+
+def keep_seed(folder: Path, *, new: bool = False) -> int:
+    """The seed of an assignment, drawn once."""
+    file = folder / "seed.json"
+    if new or not file.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        file.touch(mode=0o600)
+        file.write_text(json.dumps(secrets.randbelow(2**31)))
+    return int(json.loads(file.read_text()))
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -86,7 +184,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Build the assignments.")
     parser.add_argument("slugs", nargs="*", help="all of them if none is named")
     parser.add_argument("--out", type=Path, default=ROOT / "_build" / "homework")
-    parser.add_argument("--seed", type=int, help="of the hidden tests")
+    parser.add_argument("--keep", type=Path, default=ROOT / "classroom")
+    parser.add_argument("--new-seed", action="store_true", help="draw other cases")
     given = parser.parse_args(arguments)
     masters = sorted((ROOT / "homework").glob("*.md"))
     known = [master.stem for master in masters]
@@ -96,7 +195,8 @@ def main(arguments: list[str] | None = None) -> None:
         )
     for master in masters:
         if not given.slugs or master.stem in given.slugs:
-            build(master, given.out, seed=given.seed)
+            seed = keep_seed(given.keep / master.stem, new=given.new_seed)
+            build(master, given.out, seed)
             sys.stdout.write(f"{master.stem}: built into {given.out}\n")
 
 

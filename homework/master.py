@@ -13,8 +13,7 @@ import yaml
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_raw_cell
 
-from course_lib.homework import CHALLENGES, make_marker
-from course_lib.homework.challenge import STEPS
+from course_lib.homework import CHALLENGES
 
 WINGS = {"torch": "PyTorch", "nnx": "Flax NNX"}
 SETUP = """\
@@ -24,7 +23,7 @@ if "google.colab" in sys.modules:
     %pip install -q "course_lib[{wing},data] @ git+{repository}"
 
 WING = "{wing}"  # the framework of this notebook
-ALIAS = ""  # your name on the leaderboard; empty for the name of your file"""
+ALIAS = ""  # your name on the leaderboard; empty if you don't want to be on it"""
 HAND_IN = """\
 ## Hand in
 
@@ -38,9 +37,8 @@ def test_here({name}, WING):
     report = check({name}, "{exercise}", wing=WING)
     assert {passed}, report"""
 HIDDEN = """\
-def test_fresh_{part}({name}, WING):
-    from course_lib.homework.otter import share
-    assert share({name}, "{exercise}", WING, {seed}) > {least}"""
+def test_in_the_sandbox():
+    raise AssertionError("The points come from the sandbox, by a plugin of otter's.")"""
 
 
 @dataclass
@@ -93,17 +91,11 @@ def block(kind: str, **options: Any) -> NotebookNode:
     return new_raw_cell(f"# {kind}\n{yaml.safe_dump(options) if options else ''}")
 
 
-def tests(question: dict[str, Any], wing: str, seed: int) -> Iterator[NotebookNode]:
-    """A public test, for no points, and hidden ones, which share the points."""
-    challenge = question["exercise"] in CHALLENGES
-    parts = len(make_marker(question["exercise"], wing, seed).task().cases)
-    parts = STEPS if challenge else parts
-    passed = "report.score" if challenge else "report"
+def tests(question: dict[str, Any]) -> Iterator[NotebookNode]:
+    """A public test, for no points, and one that stands for what the sandbox gives."""
+    passed = "report.score" if question["exercise"] in CHALLENGES else "report"
     yield as_test(0, PUBLIC.format(**question, passed=passed))
-    for part in range(parts):
-        least = (part + 0.5) / parts
-        text = HIDDEN.format(**question, part=part, seed=seed, least=least)
-        yield as_test(question["points"] / parts, text, hidden=True)
+    yield as_test(question["points"], HIDDEN, hidden=True)
 
 
 def as_test(points: float, text: str, *, hidden: bool = False) -> NotebookNode:
@@ -114,7 +106,7 @@ def as_test(points: float, text: str, *, hidden: bool = False) -> NotebookNode:
     )
 
 
-def render(question: Question, number: int, wing: str, seed: int) -> list[NotebookNode]:
+def render(question: Question, number: int) -> list[NotebookNode]:
     """The cells of a question as otter reads them, and a cell that checks it."""
     options = question.options
     name, points = options["name"], options["points"]
@@ -129,7 +121,7 @@ def render(question: Question, number: int, wing: str, seed: int) -> list[Notebo
         begin = block("BEGIN QUESTION", name=name, check_cell=False)
         text = [c for c in question.cells if c.cell_type != "code"]
         solution = [c for c in question.cells if c.cell_type == "code"]
-        marks = list(tests(options, wing, seed))
+        marks = list(tests(options))
         marks = [block("BEGIN TESTS"), *marks, block("END TESTS")]
         checks = [new_code_cell(f'check({name}, "{options["exercise"]}", wing=WING)')]
     solution = [block("BEGIN SOLUTION"), *solution, block("END SOLUTION")]
@@ -140,7 +132,6 @@ def compose(
     parts: list[Question | NotebookNode],
     name: str,
     wing: str,
-    seed: int,
     repository: str,
     site: str,
 ) -> list[NotebookNode]:
@@ -150,7 +141,6 @@ def compose(
         parts: As from `parse`.
         name: Of the notebook; otter refuses others.
         wing: "torch" or "nnx".
-        seed: Draws the cases of the hidden tests.
         repository: Where Colab finds the package.
         site: Where links to the book's pages lead.
 
@@ -165,12 +155,13 @@ def compose(
         export_cell=False,
         requirements=[f"course_lib[{wing},data] @ git+{repository}"],
         tests={"ok_format": False},
+        python_version="3.11",
     )
     setup = new_code_cell(SETUP.format(wing=wing, repository=repository))
     cells = []
     for part in parts:
         if isinstance(part, Question):
-            cells += render(part, questions.index(part) + 1, wing, seed)
+            cells += render(part, questions.index(part) + 1)
             continue
         cells += [setup] if part.cell_type == "code" and setup not in cells else []
         cells.append(part)
@@ -192,7 +183,8 @@ def rubric(parts: list[Question | NotebookNode], title: str) -> str:
     for part in parts:
         if isinstance(part, Question) and part.by_hand:
             heading = part.cells[0].source.partition("\n")[0]
-            lines += [f"{heading} ({part.options['points']} points)", ""]
+            name, points = part.options["name"], part.options["points"]
+            lines += [f"{heading} (`{name}`, {points} points)", ""]
             lines += [f"- {line}" for line in part.options["rubric"]]
             lines += ["", *(cell.source for cell in part.answer), ""]
     return "\n".join(lines)

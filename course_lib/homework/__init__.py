@@ -7,10 +7,9 @@ The report says whether the answer is right; if not, in which case it fails and 
 slip would give exactly these numbers. It is true when the answer passed, so a test is
 `assert check(...)`, and `report.as_dict()` has every case for a machine to read.
 
-`check` runs the answer here and now. `course_lib.homework.grading` runs whole
-submissions in processes of their own, on cases drawn afresh, with limits:
-`python -m course_lib.homework --help`. A challenge is an open-ended task, whose answer
-has a score between a baseline and a known bound instead of right or wrong.
+`check` runs the answer here and now. A class is marked by `make grade`, in sandboxes
+and on cases drawn afresh. A challenge is an open-ended task, whose answer has a score
+between a baseline and a known bound instead of right or wrong.
 
 Exercises stand in `course_lib.homework.topics`, one file a topic.
 `course_lib.homework.exercise` shows how to add one of your own in ten lines.

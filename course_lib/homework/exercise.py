@@ -48,6 +48,11 @@ ATTENTION = (
     "MultiheadAttention",
     "MultiHeadAttention",
     "MultiHeadDotProductAttention",
+    "attention",
+    "flash_attention",
+    "flex_attention",
+    *("FlexAttentionHOP", "math_attention", "sdpa_dense"),  # what it is made of
+    *("mha", "mha_reference"),
 )
 LAYER_NORM = ("LayerNorm", "layer_norm", "native_layer_norm", "GroupNorm", "group_norm")
 CROSS_ENTROPY = (

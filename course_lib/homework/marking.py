@@ -66,13 +66,13 @@ class Marking:
         """The marks: every case, and in the message the first that failed."""
         outcomes = list(outcomes)
         right = [
-            not o.trouble and all(map(_same, o.outputs, e))
+            not o.trouble and _all(_same, o.outputs, e)
             for o, e in zip(outcomes, self.expected, strict=True)
         ]
         other_kind = {
             i
             for i, (o, e) in enumerate(zip(outcomes, self.expected, strict=True))
-            if not right[i] and not o.trouble and all(map(_alike, o.outputs, e))
+            if not right[i] and not o.trouble and _all(_alike, o.outputs, e)
         }
         slips = self._slips(outcomes, right, other_kind)
         marks = []
@@ -154,7 +154,7 @@ class Marking:
             got = outcomes[i].outputs
             if loose:  # a row of 0/0 may have been set to 0
                 got, made = ([np.nan_to_num(x) for x in xs] for xs in (got, made))
-            return all(map(_alike, got, made))
+            return _all(_alike, got, made)
 
         order = [*wrong, *(i for i in ran if right[i])]
         singles = [(s,) for s in self.exercise.slips]
@@ -174,6 +174,13 @@ class Marking:
             }
             named[i] = max(found, key=lambda s: found[s], default="")
         return named
+
+
+def _all(
+    agree: Callable[..., bool], got: Sequence[np.ndarray], due: Sequence[np.ndarray]
+) -> bool:
+    """Whether as many arrays came as are due, and each agrees; none agree with none."""
+    return len(got) == len(due) > 0 and all(map(agree, got, due))
 
 
 def _kind(x: np.ndarray) -> str:
@@ -200,6 +207,10 @@ def _alike(got: np.ndarray, expected: np.ndarray) -> bool:
 
 def _describe(outputs: Sequence[np.ndarray], expected: Sequence[np.ndarray]) -> str:
     """How the first wrong output differs from what is due."""
+    if len(outputs) != len(expected):
+        return (
+            f"it returned {len(outputs)} tensors where there must be {len(expected)}."
+        )
     pairs = enumerate(zip(outputs, expected, strict=True))
     i, (got, due) = next((i, pair) for i, pair in pairs if not _same(*pair))
     place = "" if len(expected) == 1 else f" in output {i + 1} of {len(expected)}"

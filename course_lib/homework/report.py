@@ -51,6 +51,7 @@ class Report:
         seed: Which cases were drawn.
         versions: Of Python and the packages that were loaded.
         score: For a challenge, unless the answer did not run.
+        flag: Why a person has to look before there are points, if one has to.
     """
 
     exercise: str
@@ -61,16 +62,18 @@ class Report:
     seed: int | None = None
     versions: dict[str, str] = field(default_factory=dict)
     score: Score | None = None
+    flag: str = ""
 
     @property
     def passed(self) -> bool:
         """All cases passed, with nothing that is forbidden."""
-        return bool(self.cases) and not self.used and all(c.passed for c in self.cases)
+        right = bool(self.cases) and all(c.passed for c in self.cases)
+        return right and not self.used and not self.flag
 
     @property
     def points(self) -> float:
         """One for each case that passed; 0 if a forbidden piece was called."""
-        return 0.0 if self.used else sum(c.points for c in self.cases)
+        return 0.0 if self.used or self.flag else sum(c.points for c in self.cases)
 
     @property
     def out_of(self) -> float:
@@ -105,6 +108,7 @@ class Report:
             "seed": self.seed,
             "versions": self.versions,
             "score": None if self.score is None else asdict(self.score),
+            "flag": self.flag,
         }
 
 

@@ -8,7 +8,6 @@ that are its forward pass: they take `xp`, the layer, and the arguments.
 """
 
 import functools
-import re
 from collections import defaultdict
 
 RIGHT = defaultdict(list)  # by exercise: answers
@@ -255,49 +254,3 @@ def answer(name, f, wing):
 
 
 INF = float("inf")
-
-# The first line of a function that does what it should not; words of what is said then.
-MISCHIEF = {
-    "crashing": "missing_name",
-    "endless": "while True: pass",
-    "hungry": "import torch; torch.ones(2**31)",
-    "exiting": "import sys; sys.exit(0)",
-    "exiting_hard": "import os; os._exit(0)",
-}
-SAID = {
-    "crashing": "NameError",
-    "endless": "it ran for more than",
-    "hungry": "ran out of memory",
-    "exiting": "it called sys.exit",
-    "exiting_hard": "ended the process (exit status 0)",
-}
-
-
-def sabotage(code, name, mischief):
-    """The code, with mischief as the first line of the function of this name."""
-    head = re.search(rf"^def {name}\(.*\):\n", code, re.MULTILINE)
-    assert head, f"no {name} in {code}"
-    return f"{code[: head.end()]}    {MISCHIEF[mischief]}\n{code[head.end() :]}"
-
-
-# Patches NumPy and the marker while it is loaded.
-PATCHING = """
-import numpy as np
-np.allclose = lambda *a, **k: True
-np.array_equal = lambda *a, **k: True
-import course_lib.homework.marking as marking
-marking._same = lambda *a: True
-"""
-# A body that writes results of its own wherever it can, every case right, and leaves.
-FORGING = """
-    import json, os
-    for number in range(3, 20):
-        try:
-            for case in range(6):
-                line = {"part": 0, "case": case, "trouble": "", "used": [],
-                        "outputs": [], "token": ""}
-                os.write(number, json.dumps(line).encode() + b"\\n")
-        except OSError:
-            pass
-    os._exit(0)
-"""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from marker.tables import ranking
 from scipy.spatial.distance import cdist
 from scipy.special import softmax
 from sklearn.linear_model import LinearRegression
@@ -15,8 +16,6 @@ from sklearn.preprocessing import scale
 from course_lib import homework
 from course_lib.homework import CHALLENGES, Challenge, check
 from course_lib.homework.challenge import Draw, Trial
-from course_lib.homework.grading import find_alias
-from course_lib.homework.leaderboard import Leaderboard
 from course_lib.homework.report import Score
 from course_lib.homework.running import Outcome
 
@@ -217,38 +216,32 @@ def test_a_baseline_scores_what_its_rule_scores(name, predict, measure):
 SCORES = [("Ada", Score(0.3, 0.9, 0.1, "error")), ("Bo", Score(0.2, 0.9, 0.1, "error"))]
 
 
-def test_a_leaderboard_has_the_best_first_and_shows_no_more_than_names(tmp_path):
-    board = Leaderboard.of("Guess", GUESS, SCORES)
-    names = [name for name, _ in board.rows]
+def test_a_leaderboard_has_the_best_first():
+    names = [name for name, _ in ranking(GUESS, SCORES)]
     assert names == ["bound: always right", "Bo", "Ada", "baseline: always 7"]
-    board.write(tmp_path / "board")
-    lines = (tmp_path / "board.csv").read_text().splitlines()
-    assert lines[0] == "name,distance"
-    assert lines[2] == "Bo,0.2"
-    assert "| Ada | 0.3 |" in (tmp_path / "board.md").read_text()
 
 
 def test_a_leaderboard_where_high_is_better():
     high = [(name, Score(1 - s.value, 0.1, 0.9, "error")) for name, s in SCORES]
-    names = [name for name, _ in Leaderboard.of("Guess", GUESS, high).rows]
+    names = [name for name, _ in ranking(GUESS, high)]
     assert [names[0], names[-1]] == ["bound: always right", "baseline: always 7"]
     assert names[1:3] == ["Bo", "Ada"]
 
 
 def test_a_leaderboard_of_no_scores_is_empty():
-    assert Leaderboard.of("Guess", GUESS, []).rows == ()
+    assert ranking(GUESS, []) == []
 
 
-@pytest.mark.parametrize(
-    ("code", "alias"),
-    [
-        ('ALIAS = "Ada"  # me', "Ada"),
-        ("x = 1\nALIAS = 'Bo 2.0'", "Bo 2.0"),
-        ('ALIAS = ""', ""),
-        ("", ""),
-        ('ALIAS = "bound: |<b>=1+1"', "bound b11"),
-        (f'ALIAS = "{"x" * 99}"', "x" * 30),
-    ],
-)
-def test_an_alias_is_a_name_and_nothing_else(code, alias):
-    assert find_alias(code.split("\n")) == alias
+def test_a_score_above_the_bound_is_a_flag_and_no_mark():
+    made = report(guess(3), guess(3), score=lambda got, truth: 0.9)
+    assert made.share == 0
+    assert not made
+    assert "102% of the way" in made.flag
+    assert made.as_dict()["flag"] == made.flag
+    assert not report(guess(3), guess(3), score=lambda got, truth: 0.95).flag
+
+
+def test_an_empty_result_is_none():
+    made = report(Outcome(outputs=()), Outcome(outputs=()))
+    assert made.share == 0
+    assert "it returned 0 tensors where one is due." in made.message

@@ -1,5 +1,6 @@
 """What marking does with answers that are wrong in another way than by a slip."""
 
+import contextlib
 import functools
 import json
 import math
@@ -14,7 +15,7 @@ from wings import WINGS
 
 from course_lib import homework, oracle
 from course_lib.arrays import to_numpy
-from course_lib.homework import EXERCISES, Exercise, check, marking
+from course_lib.homework import EXERCISES, Exercise, check, marking, running
 from course_lib.homework.running import to_wing
 
 
@@ -513,3 +514,21 @@ def test_a_missing_framework_is_named_with_the_way_out(wing, package):
     )
     assert f'wing="{wing}" needs' in run.stderr
     assert f"pip install -e '.[{wing}]'" in run.stderr
+
+
+def test_time_in_line_for_a_processor_is_not_the_students(monkeypatch):
+    """Once 0.4 seconds late, an answer that takes 0.3 is in time at a limit of 0.1."""
+    line = iter([0.0, 0.4, *[0.4] * 9])
+    monkeypatch.setattr(running, "waited", lambda: next(line))
+    begin = time.monotonic()
+
+    def busy(seconds):
+        while time.monotonic() < begin + seconds:
+            pass
+        return "done"
+
+    nothing = contextlib.nullcontext()
+    assert running.guarded(lambda: busy(0.3), nothing, 0.1) == ("done", "")
+    monkeypatch.setattr(running, "waited", lambda: 7.0)
+    _, trouble = running.guarded(lambda: busy(9), nothing, 0.1)
+    assert "more than 0.1 s" in trouble

@@ -1,0 +1,1 @@
+"""What an instructor runs: it compares and writes, and runs no student's code."""

@@ -1,0 +1,74 @@
+"""What is to be handed in: an assignment's file, as `make homework` writes it."""
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from course_lib.checks import check_choice
+from course_lib.homework import CHALLENGES, EXERCISES
+
+
+@dataclass(frozen=True)
+class Part:
+    """One answer that an assignment asks for."""
+
+    exercise: str
+    answer: str
+    points: float
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question that is marked by hand, by a rubric."""
+
+    name: str
+    points: float
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """What is to be handed in.
+
+    Args:
+        title: Over the tables.
+        parts: What code marks.
+        seed: Draws the cases. It stays in the instructor's folder.
+        by_hand: What a person marks.
+        solutions: By wing and answer the code that defines it rightly.
+    """
+
+    title: str
+    parts: tuple[Part, ...]
+    seed: int | None = None
+    by_hand: tuple[Question, ...] = ()
+    solutions: dict[str, dict[str, str]] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, path: Path | str) -> "Assignment":
+        """Read an assignment's file.
+
+        Raises:
+            ValueError: A field is missing or unknown, or an exercise does not exist.
+        """
+        return cls.of(json.loads(Path(path).read_text(encoding="utf-8")), str(path))
+
+    @classmethod
+    def of(cls, data: dict[str, Any], where: str = "it") -> "Assignment":
+        """An assignment from what its file has."""
+        try:
+            made = cls(
+                data["title"],
+                tuple(Part(**part) for part in data["parts"]),
+                data.get("seed"),
+                tuple(Question(**one) for one in data.get("by_hand", ())),
+                data.get("solutions", {}),
+            )
+        except (KeyError, TypeError) as error:
+            raise ValueError(
+                "an assignment must have a title and parts, each with exercise, answer "
+                f"and points: in {where}, {error}."
+            ) from error
+        for part in made.parts:
+            check_choice("exercise", part.exercise, (*EXERCISES, *CHALLENGES))
+        return made

@@ -1,0 +1,373 @@
+"""Mark one submission: read it and run it in sandboxes, and compare what comes back."""
+
+import functools
+import tempfile
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sandbox import wire
+
+from course_lib.homework import make_marker
+from course_lib.homework.challenge import Trial
+from course_lib.homework.marking import Marking
+from course_lib.homework.report import Report
+from course_lib.homework.running import Outcome
+
+from .assignment import Assignment
+from .handed_in import LARGEST, HandedIn, readable
+from .isolation import Ended, Isolation
+from .room import furnish
+
+# What an answer has no use for, and who wants to get around the marker has.
+ODD = (
+    *("setprofile", "settrace", "_getframe", "f_back", "get_objects", "get_referrers"),
+    *("ctypes", "_exit", "setrlimit", "course_lib.oracle", "course_lib.homework."),
+    *("subprocess", "os.system", "os.fork", "multiprocessing", "/proc", "os.kill"),
+    *("ForbiddenPiece", "__globals__", "torch._C", "_dispatch", "sandbox"),
+)
+WORDS = {"torch": "torch", "jax": "nnx", "flax": "nnx", "nnx": "nnx", "optax": "nnx"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What a submission may take.
+
+    Args:
+        seconds: For one case of an exercise; a challenge has its own limit.
+        explore_seconds: For all that its cells do besides defining.
+        megabytes: Of memory for a process, beyond what the framework takes.
+    """
+
+    seconds: float = 20.0
+    explore_seconds: float = 30.0
+    megabytes: int = 1000
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One question to one submission: its place, its answer's name, its marking."""
+
+    number: int
+    answer: str
+    marking: Marking | Trial
+
+
+class Marker:
+    """Marks submissions to one assignment, all on the same cases.
+
+    Args:
+        assignment: What is to be handed in.
+        isolation: How sandboxes are started.
+        seed: Draws the cases.
+        limits: What a submission may take.
+    """
+
+    def __init__(
+        self, assignment: Assignment, isolation: Isolation, seed: int, limits: Limits
+    ):
+        self.assignment, self.isolation = assignment, isolation
+        self.seed, self.limits = seed, limits
+        self._rooms = tempfile.TemporaryDirectory()
+        self._lock = threading.Lock()
+        self._room = functools.cache(self._furnish)
+        self._markings = functools.cache(self._make_markings)
+
+    def __enter__(self) -> "Marker":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._rooms.cleanup()
+
+    def _furnish(self, forbidden: frozenset[str]) -> Path:
+        folder = Path(tempfile.mkdtemp(dir=self._rooms.name))
+        Path(self._rooms.name).chmod(0o755)
+        return furnish(folder, tuple(sorted(forbidden)))
+
+    def _make_markings(self, wing: str) -> list[Marking | Trial]:
+        return [make_marker(p.exercise, wing, self.seed) for p in self.assignment.parts]
+
+    def mark(self, one: HandedIn, questions: Iterable[str] = ()) -> dict[str, Any]:
+        """The row of one student, as data; an error of ours becomes its message."""
+        row: dict[str, Any] = {
+            **{"student": one.student, "name": one.name, "file": "", "wing": ""},
+            **{"alias": "", "isolation": self.isolation.name, "marked": False},
+            **{"message": "", "notes": list(one.notes), "odd": [], "parts": []},
+        }
+        if one.path is None:
+            return row | {"message": " ".join(one.notes), "notes": []}
+        row["file"] = readable(one.path.name)
+        try:
+            return row | self._mark(one.path, set(questions))
+        except ValueError as error:
+            return row | {"message": f"It can't be graded: {error}"}
+        except Exception as error:  # one submission never ends the marking of a class
+            what = wire.clean(f"{type(error).__name__}: {error}")
+            return row | {"message": f"It can't be graded, the marker failed: {what}"}
+
+    def _mark(self, path: Path, questions: set[str]) -> dict[str, Any]:
+        cells, said = self._read(path)
+        wing = find_wing(said, path.name)
+        with self._lock:
+            markings = self._markings(wing)
+        asked = [
+            Asked(n, part.answer, marking)
+            for n, (part, marking) in enumerate(
+                zip(self.assignment.parts, markings, strict=True)
+            )
+        ]
+        wanted = [a for a in asked if not questions or a.answer in questions]
+        reports = self._reports(cells, wing, wanted)
+        helped = self._follow_through(cells, wing, wanted, reports, said["uses"])
+        parts = []
+        for a in wanted:
+            part, report = self.assignment.parts[a.number], reports[a.number]
+            parts.append(
+                {
+                    "answer": part.answer,
+                    "exercise": part.exercise,
+                    "points": None
+                    if report.flag
+                    else round(part.points * report.share, 2),
+                    "out_of": part.points,
+                    "note": helped.get(a.number, ""),
+                    "report": report.as_dict(),
+                }
+            )
+        return {
+            **{"wing": wing, "alias": find_alias(said), "odd": said["odd"]},
+            **{"marked": True, "parts": parts},
+        }
+
+    def _read(self, path: Path) -> tuple[list[str], dict[str, Any]]:
+        """The cells of a submission, and what it says of itself, read in a sandbox."""
+        with open(path, "rb") as file:
+            raw = file.read(LARGEST + 1)
+        if len(raw) > LARGEST:
+            raise ValueError(f"the file has more than {LARGEST // 2**20} MB.")
+        name = "submission" + path.suffix.lower()
+        job = {"do": "read", "name": name, "odd": ODD, **self._most(60)}
+        job["megabytes"] = 2000
+        made = wire.frame(job, [np.frombuffer(raw, np.uint8)])
+        ended = self._run(frozenset(), made, 60)
+        header = next((h for h, _ in list(wire.frames(ended.raw))[1:]), None)
+        if header is None:
+            raise ValueError(f"while it was read, the reader {ended.how}")
+        if "trouble" in header:
+            raise ValueError(wire.clean(header["trouble"]))
+        cells = header.get("cells")
+        if not isinstance(cells, list) or not all(isinstance(c, str) for c in cells):
+            raise ValueError("the reader returned no cells.")
+        said = header.get("said")
+        said = dict(said) if isinstance(said, dict) else {}
+        said["imports"] = [str(x) for x in said.get("imports", ())]
+        uses = said.get("uses")
+        said["uses"] = uses if isinstance(uses, dict) else {}
+        said["odd"] = [word for word in ODD if word in header.get("odd", ())]
+        return cells, said
+
+    def _most(self, seconds: float) -> dict[str, Any]:
+        return {"seconds": seconds, "megabytes": self.limits.megabytes}
+
+    def _run(self, forbidden: frozenset[str], job: bytes, seconds: float) -> Ended:
+        with self._lock:
+            room = self._room(forbidden)
+        return self.isolation.run(room, job, seconds)
+
+    def _reports(
+        self,
+        cells: list[str],
+        wing: str,
+        asked: list[Asked],
+        instead: dict[str, str] | None = None,
+    ) -> dict[int, Report]:
+        """A report for each question; those that forbid the same share a sandbox."""
+        tasks = {a.number: a.marking.task(seconds=self.limits.seconds) for a in asked}
+        groups: dict[frozenset[str], list[Asked]] = {}
+        for a in asked:
+            groups.setdefault(frozenset(tasks[a.number].forbidden), []).append(a)
+        reports = {}
+        for forbidden, group in groups.items():
+            outcomes = self._outcomes(cells, wing, group, tasks, forbidden, instead)
+            for a in group:
+                reports[a.number] = a.marking.report(outcomes[a.number])
+        return reports
+
+    def _outcomes(
+        self,
+        cells: list[str],
+        wing: str,
+        group: list[Asked],
+        tasks: dict[int, Any],
+        forbidden: frozenset[str],
+        instead: dict[str, str] | None,
+    ) -> dict[int, list[Outcome]]:
+        """An outcome for each case of each question, whatever happens in another."""
+        done: dict[int, list[Outcome]] = {}
+        explore = self.limits.explore_seconds
+        while left := [a for a in group if a.number not in done]:
+            run = sum(
+                tasks[a.number].seconds * len(tasks[a.number].cases) for a in left
+            )
+            clock = 60 + 2 * explore + run
+            arrays: list[Any] = []
+            job = {
+                "do": "mark",
+                **{"wing": wing, "cells": cells, "explore_seconds": explore},
+                **{"instead": instead or {}, **self._most(clock)},
+                "parts": [
+                    {
+                        "part": a.number,
+                        "answer": a.answer,
+                        "task": wire.fold(_inputs(tasks[a.number]), arrays),
+                    }
+                    for a in left
+                ],
+            }
+            ended = self._run(forbidden, wire.frame(job, arrays), clock)
+            sizes = {a.number: len(tasks[a.number].cases) for a in left}
+            found, loaded = _believe(ended, sizes)
+            if not loaded and explore:  # a line that only explores may have ended it
+                explore = 0.0
+                continue
+            for a in left:
+                outcomes = found[a.number]
+                if len(outcomes) == sizes[a.number]:
+                    done[a.number] = outcomes
+                    continue
+                if loaded and not outcomes and a is not left[0]:
+                    break  # it had not begun: a process of its own will tell
+                # This one ended the process. The next questions start in another,
+                # unless it was ended before any of them began.
+                where = "it" if loaded else "while it was loaded, it"
+                trouble = Outcome(trouble=f"{where} {ended.how}")
+                missing = sizes[a.number] - len(outcomes)
+                done[a.number] = [*outcomes, *[trouble] * missing]
+                if loaded:
+                    break
+        return done
+
+    def _follow_through(
+        self,
+        cells: list[str],
+        wing: str,
+        asked: list[Asked],
+        reports: dict[int, Report],
+        uses: dict[str, Any],
+    ) -> dict[int, str]:
+        """Mark again what builds on a wrong answer, with a right one in its place.
+
+        Returns:
+            By question what the report says of it.
+        """
+        solutions = self.assignment.solutions.get(wing, {})
+        numbers = {p.answer: n for n, p in enumerate(self.assignment.parts)}
+        helped = {}
+        for a in asked:
+            if reports[a.number].share == 1 or reports[a.number].flag:
+                continue
+            needed = _needed(a.answer, uses)
+            wrong = [
+                name
+                for name in solutions
+                if name in needed
+                and numbers.get(name, a.number) < a.number
+                and numbers[name] in reports
+                and reports[numbers[name]].share < 1
+            ]
+            if not wrong:
+                continue
+            instead = {name: solutions[name] for name in wrong}
+            again = self._reports(cells, wing, [a], instead)[a.number]
+            if again.share > reports[a.number].share or again.flag:
+                reports[a.number] = again
+                helped[a.number] = (
+                    f"For this question your {' and '.join(wrong)} was replaced by a "
+                    "right one."
+                )
+        return helped
+
+
+def _inputs(task: Any) -> dict[str, Any]:
+    """A task's fields; what is forbidden is for the marker to know."""
+    return vars(replace(task, forbidden=()))
+
+
+def _believe(
+    ended: Ended, sizes: dict[int, int]
+) -> tuple[dict[int, list[Outcome]], bool]:
+    """The outcomes that came in order and in form, and whether all cells were run."""
+    found: dict[int, list[Outcome]] = {number: [] for number in sizes}
+    came = list(wire.frames(ended.raw))
+    if not came:  # said before any line of the student's is run
+        raise RuntimeError(f"the sandbox did not start: it {ended.how}")
+    for header, arrays in came[1:]:
+        part, case = header.get("part"), header.get("case")
+        if type(part) is not int or part not in found or type(case) is not int:
+            continue
+        if len(found[part]) != case or case >= sizes[part]:
+            continue
+        used = header.get("used")
+        used = used[:5] if isinstance(used, list) else []
+        found[part].append(
+            Outcome(
+                outputs=tuple(arrays),
+                trouble=wire.clean(header.get("trouble")),
+                used=tuple(wire.clean(u, 100) for u in used if isinstance(u, str)),
+            )
+        )
+    return found, len(came) > 1
+
+
+def _needed(name: str, uses: dict[str, Any]) -> set[str]:
+    """The names that a definition uses, and those that they use."""
+    found: set[str] = set()
+    new = [name]
+    while new:
+        more = uses.get(new.pop(), ())
+        more = {x for x in more if isinstance(x, str)} if isinstance(more, list) else ()
+        new += [x for x in more if x not in found]
+        found |= set(more)
+    return found
+
+
+def find_wing(said: dict[str, Any], name: str = "") -> str:
+    """Which framework a submission is written in.
+
+    Args:
+        said: Its variable WING, and what it imports.
+        name: Of its file.
+
+    Returns:
+        "torch" or "nnx".
+
+    Raises:
+        ValueError: It imports neither or both, and does not say.
+    """
+    if said.get("WING") in ("torch", "nnx"):
+        return said["WING"]
+    words = {word for path in said["imports"] for word in path.split(".")}
+    wings = sorted({WORDS[word] for word in words & WORDS.keys()})
+    wings = (
+        wings if len(wings) == 1 else [w for w in ("torch", "nnx") if f"-{w}" in name]
+    )
+    if len(wings) != 1:
+        raise ValueError(
+            "a submission must be written in one framework, or say which is to be "
+            'marked, WING = "torch" or WING = "nnx": it imports neither or both.'
+        )
+    return wings[0]
+
+
+def find_alias(said: dict[str, Any]) -> str:
+    """The name that a submission gives itself for the leaderboard: ALIAS = "Ada".
+
+    Returns:
+        Its letters, digits, spaces, dots and hyphens, at most 30; "" if there are none.
+    """
+    alias = wire.clean(said.get("ALIAS"), 100)
+    kept = "".join(c for c in alias if c.isalnum() or c in " ._-").strip()
+    return kept[:30].lstrip("-")

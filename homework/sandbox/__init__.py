@@ -1,0 +1,1 @@
+"""What runs beside a student's code, in isolation, and knows no right answer."""

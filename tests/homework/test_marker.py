@@ -1,0 +1,551 @@
+"""What the marker believes of a sandbox, keeps on the disk, and writes."""
+
+import csv
+import json
+import os
+import signal
+import struct
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import trial
+from grade import grade, main
+from marker import tables
+from marker.assignment import Assignment
+from marker.hand import Hand
+from marker.handed_in import find, read_roster
+from marker.isolation import WAYS, Ended, _name
+from marker.journal import Journal, replace_file, strict
+from marker.mark import Limits, Marker, _believe, find_alias, find_wing
+from marker.room import furnish
+from sandbox import cells, wire
+
+from course_lib.homework import EXERCISES
+from course_lib.homework.marking import Marking
+from course_lib.homework.running import Outcome, Task
+
+# --- what comes out of a sandbox
+
+
+def test_arrays_arrive_as_they_were_sent():
+    given = [np.arange(6.0).reshape(2, 3), np.array(True), np.zeros((0, 3), np.int32)]
+    ((header, arrays),) = wire.frames(wire.frame({"case": 1}, given))
+    assert header == {"case": 1}
+    for sent, came in zip(given, arrays, strict=True):
+        assert came.dtype == sent.dtype
+        np.testing.assert_array_equal(came, sent)
+
+
+def frame(text, data=b""):
+    text = text if isinstance(text, bytes) else json.dumps(text).encode()
+    return struct.pack("<II", len(text), len(data)) + text + data
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"",
+        b"12345",
+        struct.pack("<II", 2**31, 0),
+        frame(b"[" * 100_000),
+        frame(b"\xff"),
+        frame([]),
+        frame({}),
+        frame({"arrays": 1}),
+        frame({"arrays": [{"kind": "O"}]}),
+        frame({"arrays": [{"kind": "|O", "shape": [1]}]}, bytes(8)),
+        frame({"arrays": [{"kind": "<f8", "shape": [-1]}]}, bytes(8)),
+        frame({"arrays": [{"kind": "<f8", "shape": [10**12, 10**12]}]}),
+        frame({"arrays": [{"kind": "<f8", "shape": [True]}]}, bytes(8)),
+        frame({"arrays": [{"kind": ["<f8"], "shape": [1]}]}, bytes(8)),
+        frame({"arrays": [{"kind": "<f8", "shape": [0] * 40}]}),
+        frame({"arrays": [7]}),
+    ],
+)
+def test_what_is_no_frame_is_not_read(raw):
+    assert list(wire.frames(raw)) == []
+
+
+def test_an_outcome_counts_once_and_in_order():
+    ready = wire.frame({"ready": True})
+    some = [
+        {"part": 0, "case": 1, "trouble": "too early"},
+        {"part": 0, "case": 0, "trouble": "first", "used": [1, "a" * 999]},
+        {"part": 0, "case": 0, "trouble": "again"},
+        {"part": True, "case": 0},
+        {"part": 7, "case": 0},
+        {"part": 0, "case": 1, "trouble": {"no": "text"}, "used": "text"},
+        {"part": 0, "case": 2, "trouble": "more than there are"},
+    ]
+    raw = ready + b"".join(wire.frame(h) for h in some)
+    found, loaded = _believe(Ended(raw, ""), {0: 2})
+    assert loaded
+    assert [o.trouble for o in found[0]] == ["first", ""]
+    assert len(found[0][0].used[0]) < 110
+    assert _believe(Ended(ready, ""), {0: 2}) == ({0: []}, False)
+    with pytest.raises(RuntimeError, match="did not start: it was killed"):
+        _believe(Ended(b"", "was killed"), {0: 2})
+
+
+@pytest.mark.parametrize("outputs", [(), (np.zeros(3),) * 2])
+def test_an_empty_or_a_long_result_is_wrong(outputs):
+    marking = Marking("attention", EXERCISES["attention"], "torch", 3)
+    report = marking.report([Outcome(outputs=outputs)] * len(marking.cases))
+    assert report.points == 0
+    assert f"it returned {len(outputs)} tensors" in report.message
+
+
+def test_what_a_stranger_writes_becomes_one_clean_line():
+    assert wire.clean("a\ud800\x00\n\x1b[31mb") == "a\\ud800   [31mb"
+    assert len(wire.clean("x" * 10**6)) < 610
+    assert wire.clean(None) == wire.clean(7) == ""
+
+
+def test_every_task_can_be_told():
+    for name, exercise in EXERCISES.items():
+        task = Marking(name, exercise, "torch", 5).task()
+        arrays = []
+        told = wire.fold(vars(task), arrays)
+        raw = wire.frame({"task": told}, arrays)
+        assert not any(str(s)[:30] in str(told) for s in exercise.slips)
+        ((header, arrays),) = wire.frames(raw)
+        again = Task(**wire.unfold(header["task"], arrays))
+        assert again.keywords == task.keywords
+        assert len(again.cases) == len(task.cases)
+        for case, same in zip(task.cases, again.cases, strict=True):
+            for x, y in zip(case, same, strict=True):
+                if isinstance(x, np.ndarray):
+                    np.testing.assert_array_equal(x, y)
+                assert type(x) is type(y)
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (-9, "killed by SIGKILL. It may have needed too much memory."),
+        (137, "killed by SIGKILL"),
+        (-40, "killed by signal 40"),
+        (0, "ended the process (exit status 0)"),
+        (255, "ended the process (exit status 255)"),
+    ],
+)
+def test_how_a_process_ended_is_said(status, words):
+    assert words in _name(status)
+
+
+# --- the room
+
+
+@pytest.fixture(scope="module")
+def room(tmp_path_factory):
+    return furnish(tmp_path_factory.mktemp("room"), EXERCISES["softmax"].forbidden)
+
+
+@pytest.mark.parametrize("wing", ["torch", "nnx"])
+def test_forbidden_pieces_are_not_in_the_room(wing, room):
+    pytest.importorskip({"torch": "torch", "nnx": "flax"}[wing])
+    theirs = {
+        "torch": "import torch; x = torch.ones(3)\n"
+        "tries = [lambda: x.softmax(0), lambda: torch.softmax(x, 0),"
+        " lambda: torch.nn.Softmax(0)(x), lambda: torch.ops.aten._softmax(x, 0, False),"
+        " lambda: torch.special.log_softmax(x, 0), lambda: x.logsumexp(0)]",
+        "nnx": "import jax, flax.nnx; x = jax.numpy.ones(3)\n"
+        "tries = [lambda: jax.nn.softmax(x), lambda: flax.nnx.softmax(x),"
+        " lambda: jax.jit(jax.nn.softmax)(x), lambda: jax.scipy.special.logsumexp(x)]",
+    }[wing]
+    code = f"""{theirs}
+import course_lib.{wing} as lib, course_lib
+from course_lib.homework import check
+from course_lib.config import TrainConfig
+assert check(None, "anything") and TrainConfig(steps=3).steps == 3
+tries += [lambda: lib.attention(x, x, x), lambda: lib.MultiHeadAttention(4, 2, rngs=1)]
+for one in tries:
+    try: one()
+    except Exception as error: print(type(error).__name__)
+    else: print("nothing")
+try: import course_lib.oracle
+except ImportError: print("no oracle")
+"""
+    run = subprocess.run(
+        [sys.executable, "-P", "-W", "ignore", "-c", code],
+        env={"PYTHONPATH": str(room)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    *said, last = run.stdout.split("\n")[:-1] or [run.stderr]
+    assert last == "no oracle", run.stderr
+    said[-1] = said[-1].replace("TypeError", "ForbiddenPieceError")  # rngs in PyTorch
+    assert set(said) == {"ForbiddenPieceError"}
+    assert (
+        "return weights"
+        not in (room / "course_lib" / wing / "attention.py").read_text()
+    )
+
+
+def test_only_what_is_forbidden_is_taken_out(tmp_path):
+    furnish(tmp_path, EXERCISES["pre_norm_block"].forbidden)
+    text = (tmp_path / "course_lib/torch/block.py").read_text()
+    assert "raise _piece('course_lib.torch.block.Block" in text
+    text = (tmp_path / "course_lib/torch/attention.py").read_text()
+    assert "weights = softmax(scores)" in text
+
+
+# --- reading
+
+
+@pytest.mark.parametrize(
+    ("said", "name", "wing"),
+    [
+        ({"imports": ["torch"]}, "", "torch"),
+        ({"imports": ["torch.nn", "course_lib.torch"]}, "", "torch"),
+        ({"imports": ["jax.numpy", "flax.nnx"]}, "", "nnx"),
+        ({"imports": ["course_lib.nnx"]}, "", "nnx"),
+        ({"imports": ["jax", "torch"], "WING": "nnx"}, "", "nnx"),
+        ({"imports": []}, "attention-nnx.ipynb", "nnx"),
+    ],
+)
+def test_the_framework_is_what_is_imported_or_said(said, name, wing):
+    assert find_wing(said, name) == wing
+
+
+@pytest.mark.parametrize("imports", [[], ["torch", "jax"], ["my_torch"]])
+def test_a_submission_must_say_its_framework(imports):
+    with pytest.raises(ValueError, match="written in one framework"):
+        find_wing({"imports": imports})
+
+
+@pytest.mark.parametrize(
+    ("given", "alias"),
+    [
+        ("Ada", "Ada"),
+        ("Bo 2.0", "Bo 2.0"),
+        ("", ""),
+        (None, ""),
+        ("bound: |<b>=1+1", "bound b11"),
+        ("x" * 99, "x" * 30),
+    ],
+)
+def test_an_alias_is_a_name_and_nothing_else(given, alias):
+    assert find_alias({"ALIAS": given}) == alias
+
+
+def test_a_cell_is_named_as_its_author_sees_it():
+    assert cells.Cell(3, "# first\n\n  x = 1\ny = 2").name == 'cell 3 ("x = 1")'
+
+
+def test_one_row_a_student_the_latest_counts(tmp_path):
+    for n, name in enumerate(("ada.ipynb", "Ada.py", "ada (1).ipynb", "bo.IPYNB")):
+        (tmp_path / name).write_text("")
+        os.utime(tmp_path / name, (n, n))
+    (tmp_path / "._ada.ipynb").write_text("")
+    (tmp_path / "ghost").mkdir()
+    os.symlink("/etc/passwd", tmp_path / "ghost" / "link.ipynb")
+    ada, bo, ghost = find(tmp_path)
+    assert ada.path.name == "ada (1).ipynb"
+    assert "3 versions: the latest, ada (1).ipynb, counts" in ada.notes[0]
+    assert bo.student == "bo"
+    assert ghost.path is None
+    assert ghost.notes[0] == "link.ipynb is a link."
+
+
+def test_a_roster_joins_files_and_names_who_handed_in_nothing(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "lovelace_17.ipynb").write_text("")
+    roster = tmp_path / "roster.csv"
+    roster.write_text("file,id,name\nLovelace_17.ipynb,s1,Ada L.\nno,s2,Bo\n", "utf-8")
+    first, second = find(tmp_path / "in", read_roster(roster))
+    assert (first.student, first.name) == ("s1", "Ada L.")
+    assert (second.student, second.path) == ("s2", None)
+    assert second.notes == ("nothing was handed in.",)
+    roster.write_text("name\nAda\n")
+    with pytest.raises(ValueError, match="columns file and id"):
+        read_roster(roster)
+
+
+# --- what is kept
+
+
+def test_a_journal_survives_the_middle_of_a_line(tmp_path):
+    journal = Journal(tmp_path / "journal.jsonl")
+    journal.add("a", {"score": float("-inf"), "text": "\ud800"})
+    with open(journal.path, "a") as file:
+        file.write('{"key": "b", "ro')
+    again = Journal(journal.path)
+    assert again.rows == {"a": {"score": None, "text": "\\ud800"}}
+    again.add("c", {})
+    assert Journal(journal.path).rows.keys() == {"a", "c"}
+
+
+def test_a_file_is_replaced_as_a_whole(tmp_path):
+    replace_file(tmp_path / "deep" / "x", "one")
+    replace_file(tmp_path / "deep" / "x", "two")
+    assert (tmp_path / "deep" / "x").read_text() == "two"
+    assert len(list((tmp_path / "deep").iterdir())) == 1
+    assert strict({"a": (float("nan"), 1.0)}) == {"a": [None, 1.0]}
+
+
+class Told(WAYS["bare"]):
+    """A sandbox that is told what to say, and ends the marker before one run."""
+
+    ran, last, trouble = 0, -1, "no"
+
+    def run(self, room, job, seconds):
+        if Told.ran == Told.last:
+            os.kill(os.getpid(), signal.SIGKILL)
+        Told.ran += 1
+        ((job, _),) = wire.frames(job)
+        if job["do"] == "read":
+            said = {"imports": ["torch"], "uses": {}}
+            read = wire.frame({"cells": ["x"], "said": said, "odd": []})
+            return Ended(wire.frame({"ready": True}) + read, "")
+        raw = wire.frame({"ready": True}) + wire.frame({"loaded": True})
+        for part in job["parts"]:
+            n = len(part["task"]["dict"]["cases"])
+            for case in range(n):
+                header = {"part": part["part"], "case": case}
+                raw += wire.frame(header | {"trouble": Told.trouble})
+        return Ended(raw, "")
+
+
+def test_an_interrupted_run_goes_on_and_regrading_changes_nothing(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr("marker.mark.furnish", lambda folder, forbidden: folder)
+    monkeypatch.setattr(Told, "ran", 0)
+    (tmp_path / "in").mkdir()
+    for name in ("ada", "bo", "cy"):
+        (tmp_path / "in" / f"{name}.py").write_text(name)
+    paper, out = Assignment.of(trial.paper()), tmp_path / "out"
+    found = find(tmp_path / "in")
+    once = grade(paper, found[:2], out, Told(), seed=3)
+    ran = Told.ran
+    rows = grade(paper, found, out, Told(), seed=3)
+    assert rows[:2] == once
+    assert Told.ran == ran * 3 // 2
+    again = grade(
+        paper, found[:1], out, Told(), seed=3, questions=("head",), again=True
+    )
+    assert again[0]["parts"] == rows[0]["parts"]
+    other = grade(paper, found, out, Told(), seed=4)
+    assert Told.ran > 2 * ran
+    assert [r["student"] for r in other] == ["ada", "bo", "cy"]
+    (tmp_path / "in" / "ada.py").write_text("other")
+    before = Told.ran
+    grade(paper, found, out, Told(), seed=3)
+    assert Told.ran > before
+
+
+KILLED = """
+import sys
+from pathlib import Path
+sys.path[:0] = sys.argv[3:]
+import marker.mark
+import test_marker as ours
+marker.mark.furnish = lambda folder, forbidden: folder
+ours.Told.last = 4
+paper = ours.Assignment.of(ours.trial.paper())
+ours.grade(paper, ours.find(Path(sys.argv[1])), Path(sys.argv[2]), ours.Told(), seed=3)
+"""
+
+
+def test_a_marker_that_is_killed_goes_on_with_the_same_marks(tmp_path, monkeypatch):
+    monkeypatch.setattr("marker.mark.furnish", lambda folder, forbidden: folder)
+    (tmp_path / "in").mkdir()
+    for name in ("ada", "bo", "cy", "di"):
+        (tmp_path / "in" / f"{name}.py").write_text(name)
+    paths = [tmp_path / "in", tmp_path / "out", *sys.path]
+    killed = subprocess.run([sys.executable, "-c", KILLED, *paths], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    kept = Journal(tmp_path / "out" / "journal.jsonl").rows
+    assert 0 < len(kept) < 4
+    paper, found = Assignment.of(trial.paper()), find(tmp_path / "in")
+    monkeypatch.setattr(Told, "ran", 0)
+    rows = grade(paper, found, tmp_path / "out", Told(), seed=3)
+    ran = Told.ran
+    assert rows == grade(paper, found, tmp_path / "whole", Told(), seed=3)
+    assert ran < Told.ran - ran  # what was kept was not run again
+
+
+def test_one_answer_of_one_student_is_marked_again(tmp_path, monkeypatch):
+    monkeypatch.setattr("marker.mark.furnish", lambda folder, forbidden: folder)
+    monkeypatch.setattr("grade.choose", lambda way: Told())
+    monkeypatch.setattr(Told, "trouble", "first")
+    (tmp_path / "in").mkdir()
+    for name in ("ada", "bo"):
+        (tmp_path / "in" / f"{name}.py").write_text(name)
+    (tmp_path / "a.json").write_text(json.dumps(trial.paper()))
+    paths = [*map(str, (tmp_path / "a.json", tmp_path / "in")), "--out", str(tmp_path)]
+
+    def said():
+        rows = json.loads((tmp_path / "marks.json").read_text())["submissions"]
+        return [p["report"]["message"] for row in rows for p in row["parts"]]
+
+    main(paths)
+    assert ["first" in text for text in said()] == [True] * 4
+    monkeypatch.setattr(Told, "trouble", "second")
+    main([*paths, "--student", "Ada", "--question", "head"])
+    assert ["second" in text for text in said()] == [False, True, False, False]
+    main([*paths, "--question", "attend"])
+    assert ["second" in text for text in said()] == [True, True, True, False]
+
+
+def test_a_repaired_exercise_marks_again(tmp_path, monkeypatch):
+    monkeypatch.setattr("marker.mark.furnish", lambda folder, forbidden: folder)
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "ada.py").write_text("")
+    paper, found = Assignment.of(trial.paper()), find(tmp_path / "in")
+    for code, runs in (("old", True), ("old", False), ("new", True)):
+        monkeypatch.setattr("grade.digest", lambda code=code: code)
+        monkeypatch.setattr(Told, "ran", 0)
+        grade(paper, found, tmp_path / "out", Told(), seed=3)
+        assert bool(Told.ran) == runs
+
+
+# --- what is written
+
+
+def row(student, *points, flag="", **more):
+    parts = [
+        {
+            "answer": part["answer"],
+            "exercise": part["exercise"],
+            "points": given,
+            "out_of": part["points"],
+            "note": "",
+            "report": {"message": "=1+1", "passed": False, "flag": flag, "score": None},
+        }
+        for part, given in zip(trial.PARTS, points, strict=False)
+    ]
+    return {
+        **{"student": student, "name": student, "file": "f", "wing": "torch"},
+        **{"alias": "", "isolation": "bubblewrap", "marked": bool(points)},
+        **{"message": "", "notes": [], "odd": [], "parts": parts},
+    } | more
+
+
+def test_tables_hold_what_they_should_and_no_formula(tmp_path):
+    by_hand = [{"name": "essay", "points": 5}]
+    paper = Assignment.of(trial.paper() | {"by_hand": by_hand})
+    hand = tmp_path / "hand.csv"
+    hand.write_text("student,essay,late_days,note\nada,3.5,2,Well done\nzoe,5,,\n")
+    rows = [row("ada", 6.0, 4.0), row("=bad", None, 4.0, flag="look"), row("cy")]
+    questions = ["essay", *(part.answer for part in paper.parts)]
+    tables.write(rows, paper, 3, tmp_path / "out", Hand(hand, questions=questions))
+    with open(tmp_path / "out" / "marks.csv", newline="", encoding="utf-8") as file:
+        table = {r["student"]: r for r in csv.DictReader(file)}
+    assert table["ada"]["points"] == "10.0"
+    assert float(table["ada"]["total"]) == pytest.approx(13.5 * 0.8)
+    assert table["'=bad"]["points"] == table["'=bad"]["total"] == ""
+    assert "look" in table["'=bad"]["flags"]
+    assert table["cy"]["points"] == table["cy"]["total"] == ""
+    assert "not graded" in table["cy"]["flags"]
+    assert table["ada"]["messages"].startswith("'=")
+
+    def table_of(system):
+        text = (tmp_path / "out" / f"{system}.csv").read_text("utf-8")
+        return list(csv.reader(text.splitlines()))
+
+    # Who has no total is in neither: an empty cell would delete a mark there.
+    header, possible, *lines = table_of("canvas")
+    assert header[:5] == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
+    assert (possible[0].strip(), possible[-1]) == ("Points Possible", "15")
+    assert lines == [["ada", "", "ada", "", "", "10.8"]]
+    assert table_of("moodle") == [["ID number", "Trial"], ["ada", "10.8"]]
+    look = (tmp_path / "out" / "look-at.md").read_text("utf-8")
+    assert "3 students, 1 with points for each question" in look
+    assert "- zoe is in the table of marks by hand" in look
+    blank = (tmp_path / "out" / "hand-blank.csv").read_text("utf-8").splitlines()
+    assert blank[:2] == ["student,essay,late_days,note", "ada,,,"]
+    note = (tmp_path / "out" / "feedback" / "ada.md").read_text("utf-8")
+    assert "Well done" in note
+    assert "Total: 10.8" in note
+    early = tables.feedback(rows[0], paper, Hand())
+    assert "essay: not yet graded of 5" in early
+    assert "Total" not in early
+    assert "cy" not in note
+    assert (tmp_path / "out" / "feedback" / "_bad.md").exists()
+
+
+def test_points_by_hand_replace_those_of_the_code(tmp_path):
+    hand = tmp_path / "hand.csv"
+    hand.write_text("student,attend\nAda,5\n")
+
+    def read():
+        return Hand(hand, questions=["attend", "head"])
+
+    paper = Assignment.of(trial.paper())
+    assert tables.total(row("ada", None, 4.0), paper, read()) == 9
+    assert tables.total(row("ada", None, 4.0), paper, Hand()) is None
+    hand.write_text("student,attend\nada,many\n")
+    with pytest.raises(ValueError, match=r"line 2 of .*many"):
+        read()
+    hand.write_text("student,atend\nada,3\n")
+    with pytest.raises(ValueError, match=r"among attend, head, student.*got atend"):
+        read()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"title": "x"}', "must have a title and parts"),
+        ('{"title": "x", "parts": [{"exercise": "attention"}]}', "must have a title"),
+        (
+            '{"title": "", "parts": [{"exercise": "a", "answer": "f", "points": 1}]}',
+            "exercise must be one of",
+        ),
+    ],
+)
+def test_an_assignment_that_makes_no_sense_is_refused(tmp_path, text, message):
+    (tmp_path / "assignment.json").write_text(text)
+    with pytest.raises(ValueError, match=message):
+        Assignment.read(tmp_path / "assignment.json")
+
+
+def test_the_command_marks_as_it_is_told(monkeypatch, tmp_path):
+    (tmp_path / "a.json").write_text(json.dumps(trial.paper(seed=None)))
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "ada.py").write_text("")
+    asked = []
+    monkeypatch.setattr("grade.grade", lambda *a, **k: asked.append((a, k)) or [])
+    paths = [
+        str(tmp_path / "a.json"),
+        str(tmp_path / "in"),
+        "--out",
+        str(tmp_path / "o"),
+    ]
+    options = ["--bare", "--jobs", "5", "--seconds", "7", "--megabytes", "13"]
+    main([*paths, *options, "--explore-seconds", "11", "--student", "ADA"])
+    main([*paths, "--bare"])
+    (_, first), (_, _), (given, last) = asked
+    assert first["again"]
+    assert first["jobs"] == 5
+    assert first["limits"] == Limits(seconds=7, explore_seconds=11, megabytes=13)
+    assert last["seed"] == first["seed"]  # drawn once, and kept beside the marks
+    assert given[3].name == "bare"
+    with pytest.raises(SystemExit):
+        main([*paths, "--bare", "--student", "nobody"])
+    with pytest.raises(SystemExit):
+        main([*paths, "--bare", "--question", "nothing"])
+    assert (tmp_path / "o" / "seed.json").stat().st_mode & 0o77 == 0
+
+
+def test_no_command_and_no_environment_tells_the_seed(tmp_path):
+    for way in WAYS.values():
+        made = way()
+        line = made.command(tmp_path, tmp_path, "name")
+        assert not any("seed=" in word or "--seed" in word for word in line)
+        told = way.environment(made, tmp_path / "x", tmp_path)
+        assert not any("seed" in name.lower() for name in told)
+
+
+def test_a_marker_makes_one_room_for_what_forbids_the_same(tmp_path, monkeypatch):
+    made = []
+    monkeypatch.setattr("marker.mark.furnish", lambda f, names: made.append(names) or f)
+    paper = Assignment.of(trial.paper())
+    with Marker(paper, Told(), 3, Limits()) as marker:
+        for _ in range(2):
+            marker._room(frozenset({"a", "b"}))
+        assert made == [("a", "b")]

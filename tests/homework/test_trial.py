@@ -1,0 +1,195 @@
+"""A trial class: the marks that are expected are the marks that are given.
+
+Here a part of it, under bubblewrap where it starts and in a bare process; all of it
+with `pytest -m slow` or `python tests/homework/trial.py`.
+"""
+
+import json
+import pathlib
+
+import psutil
+import pytest
+import trial
+from marker.handed_in import HandedIn
+from marker.isolation import WAYS, choose
+
+LIMITS = {"seconds": 20, "explore_seconds": 10, "megabytes": 600}
+SAFE = [name for name, way in WAYS.items() if way.safe]
+
+
+def class_of(way, tmp_path_factory, *, quick):
+    pytest.importorskip("torch")
+    pytest.importorskip("flax")
+    why = WAYS[way]().missing()
+    if why:
+        pytest.skip(f"not tried: {why}")
+    names = [
+        name
+        for name in trial.names(quick=quick)
+        if trial.expected(trial.CLASS[name], way)
+    ]
+    folder = tmp_path_factory.mktemp("trial")
+    return folder, trial.mark(folder, way, names, **LIMITS)
+
+
+@pytest.fixture(scope="module", params=["bubblewrap"])
+def graded(request, tmp_path_factory):
+    """A part of the class, marked in isolation."""
+    return class_of(request.param, tmp_path_factory, quick=True)
+
+
+def compare(name, rows, way):
+    got = trial.points(rows[name], trial.CLASS[name])
+    assert trial.as_expected(name, rows[name], way), (got, trial.said(rows[name]))
+
+
+@pytest.mark.xdist_group("trial")
+@pytest.mark.parametrize("name", trial.names(quick=True))
+def test_the_marks_expected_are_the_marks_given(name, graded):
+    compare(name, graded[1], "bubblewrap")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", WAYS)
+def test_the_whole_class_gets_the_marks_expected(way, tmp_path_factory):
+    _, rows = class_of(way, tmp_path_factory, quick=False)
+    for name in rows:
+        compare(name, rows, way)
+
+
+@pytest.mark.xdist_group("trial")
+def test_no_message_breaks_json_csv_or_an_encoding(graded):
+    folder, _ = graded
+    marks = folder / "challenge-False" / "trial-marks"
+    for path in marks.rglob("*"):
+        if path.is_file():
+            path.read_bytes().decode("utf-8")
+
+    def refuse(constant):
+        raise AssertionError(constant)
+
+    json.loads((marks / "marks.json").read_text("utf-8"), parse_constant=refuse)
+
+
+def test_the_appendix_has_what_a_bare_process_admits():
+    other = {n for n, c in trial.CLASS.items() if c.bare is not None}
+    assert other == trial.ADMITTED.keys()
+    book = pathlib.Path(__file__).resolve().parents[2] / "book"
+    page = (book / "appendices" / "homework.md").read_text("utf-8")
+    assert trial.table() in page
+    assert f"{len(trial.CLASS)} submissions" in page
+
+
+BARE = ("plain", "in_a_thread", "exits_hard", "follow_through", "forges_all", "broken")
+
+
+@pytest.mark.xdist_group("bare")
+def test_without_isolation_marks_say_so(tmp_path, capsys):
+    pytest.importorskip("torch")
+    sleeps = 'import subprocess\nsubprocess.Popen(["sleep", "86397"])'
+    case = trial.Case({"s.ipynb": trial.notebook(sleeps, trial.ATTEND, trial.HEAD)}, [])
+    trial.CLASS["s"] = case
+    try:
+        rows = trial.mark(tmp_path, "bare", [*BARE, "s"], **LIMITS)
+    finally:
+        del trial.CLASS["s"]
+    for name in BARE:
+        compare(name, rows, "bare")
+    assert trial.points(rows["s"], case) == trial.FULL
+    # Nothing goes on that a submission started in its session.
+    running = (p.info["cmdline"] for p in psutil.process_iter(["cmdline"]))
+    assert ["sleep", "86397"] not in running
+    assert "plain: 10 (not isolated)" in capsys.readouterr().out
+    marks = tmp_path / "challenge-False" / "trial-marks"
+    assert "without isolation" in (marks / "look-at.md").read_text()
+    assert (
+        "without isolation" in json.loads((marks / "marks.json").read_text())["warning"]
+    )
+
+
+def test_a_sandbox_sees_neither_the_class_nor_the_network(tmp_path):
+    """What the program inside finds, whatever it tries."""
+    isolation = WAYS["bubblewrap"]()
+    if isolation.missing():
+        pytest.skip(f"not tried: {isolation.missing()}")
+    (tmp_path / "secret").write_text("1964")
+    room = tmp_path / "room"
+    (room / "sandbox").mkdir(parents=True)
+    (room / "sandbox" / "__init__.py").touch()
+    (room / "sandbox" / "__main__.py").write_text(
+        f"""
+import json, os, socket, pathlib
+def tried(f):
+    try: return str(f())
+    except OSError as error: return type(error).__name__
+print(json.dumps({{
+    "secret": tried(lambda: open({str(tmp_path / "secret")!r}).read()),
+    "parent": tried(lambda: os.kill(os.getppid(), 0)),
+    "processes": len([p for p in os.listdir("/proc") if p.isdigit()]),
+    "network": tried(lambda: socket.create_connection(("127.0.0.1", 22), 1)),
+    "interfaces": [name for _, name in socket.if_nameindex()],
+    "room": tried(lambda: open({str(room / "new")!r}, "w")),
+    "home": os.listdir(os.path.expanduser("~")),
+    "environment": sorted(os.environ),
+    "user": os.getuid(),
+    "capabilities": [x.split()[1] for x in open("/proc/self/status") if "CapEff" in x],
+}}))
+"""
+    )
+    found = json.loads(isolation.run(room, b"", 60).raw)
+    assert found["secret"] == "FileNotFoundError"
+    assert found["processes"] <= 3
+    assert found["network"] in ("ConnectionRefusedError", "OSError")
+    assert found["interfaces"] == ["lo"]
+    assert found["room"] in ("OSError", "PermissionError")
+    assert found["home"] == []
+    assert "PATH" in found["environment"]
+    assert not {"USERNAME", "SSH_AUTH_SOCK", "LOGNAME"} & set(found["environment"])
+    assert found["user"] == 1000
+    assert set(found["capabilities"][0]) == {"0"}
+
+
+def test_a_way_that_is_missing_is_refused_with_a_way_out(monkeypatch):
+    monkeypatch.setattr(WAYS["bubblewrap"], "missing", lambda self: "it is not there")
+    with pytest.raises(ValueError, match=r"it is not there. .*--bare"):
+        choose()
+    assert choose("bare").name == "bare"
+    with pytest.raises(ValueError, match="must be one of bubblewrap, container, bare"):
+        choose("chroot")
+
+
+def test_a_container_has_no_network_no_rights_and_limits(tmp_path):
+    """The command is built everywhere; it runs where an engine and its image are."""
+    made = WAYS["container"]()
+    made.engine = "podman"
+    line = " ".join(made.command(tmp_path / "room", tmp_path, "a-name"))
+    for option in (
+        "--network none",
+        "--read-only",
+        "--cap-drop ALL",
+        "--memory 6000m",
+        "--pids-limit",
+        "--user 65534",
+        "no-new-privileges",
+        f"{tmp_path}/room:/room:ro",
+        "PYTHONPATH=/room",
+    ):
+        assert option in line
+    assert str(tmp_path) not in line.replace(f"{tmp_path}/room:/room", "")
+
+
+def test_an_error_of_the_marker_is_the_message_of_one_row(tmp_path, monkeypatch):
+    from marker import mark
+    from marker.assignment import Assignment
+
+    def broken(self, path):
+        raise RecursionError("\ud800")
+
+    monkeypatch.setattr(mark.Marker, "_read", broken)
+    paper = Assignment.of(trial.paper())
+    (tmp_path / "ada.py").write_text("")
+    with mark.Marker(paper, choose("bare"), 3, mark.Limits()) as marker:
+        row = marker.mark(HandedIn("ada", "Ada", tmp_path / "ada.py"))
+    assert "the marker failed: RecursionError: \\ud800" in row["message"]
+    assert not row["marked"]
+    assert row["parts"] == []
