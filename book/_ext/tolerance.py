@@ -97,7 +97,9 @@ def read_tolerance(metadata: Mapping[str, Any]) -> Tolerance:
                 f"got {name}={width}. "
                 "Show something that is stable: a rounded figure, or a comparison."
             )
-    return Tolerance(**wanted)
+    return Tolerance(
+        rtol=wanted.get("rtol", RTOL), pixels=wanted.get("pixels", FAR_SHARE)
+    )
 
 
 def is_float(number: str) -> bool:
