@@ -9,7 +9,10 @@ people to look away. Comparing nothing would let a wrong result through. So:
 - pictures have the same size, and at most one pixel in a thousand is far from the
   stored one;
 - a cell that trains may widen this in its metadata, to 5e-2 at most: floats with
-  `nbval: {rtol: 0.01}`, the share of far pixels with `nbval: {pixels: 0.03}`.
+  `nbval: {rtol: 0.01}`, the share of far pixels with `nbval: {pixels: 0.03}`;
+- a text that a trained model draws word by word, `nbval: {words: drawn}`, keeps its
+  number of lines, for one draw that falls otherwise changes all that follow. What holds
+  of any such text is asserted in a cell of claims.
 """
 
 import base64
@@ -44,10 +47,12 @@ class Tolerance:
     Attributes:
         rtol: Of a float, relative to the stored one.
         pixels: The share of a picture's pixels that may be far from the stored ones.
+        drawn: Whether a model drew the words, of which only the lines are counted.
     """
 
     rtol: float = RTOL
     pixels: float = FAR_SHARE
+    drawn: bool = False
 
 
 USUAL = Tolerance()
@@ -69,16 +74,20 @@ def read_tolerance(metadata: Mapping[str, Any]) -> Tolerance:
     """Read how far the outputs of a cell may be off.
 
     Args:
-        metadata: The cell's metadata, `nbval: {rtol: ..., pixels: ...}`.
+        metadata: The cell's metadata, `nbval: {rtol: ..., pixels: ...}`, or
+            `nbval: {words: drawn}`.
 
     Raises:
         ValueError: If it asks for more than is allowed, or for something else.
     """
     given = metadata.get("nbval") or {}
+    if given == {"words": "drawn"}:
+        return Tolerance(drawn=True)
     unknown = set(given) - {"rtol", "pixels"}
     if unknown:
         raise ValueError(
-            f"a cell may widen rtol and pixels: got {', '.join(sorted(unknown))}."
+            "a cell may widen rtol and pixels, or say 'words: drawn' and nothing "
+            f"else: got {', '.join(sorted(given))}."
         )
     wanted = {name: float(width) for name, width in given.items()}
     for name, width in wanted.items():
@@ -162,6 +171,13 @@ def text_moves(stored: str, new: str, rtol: float) -> Iterator[Move]:
             yield Move(share, f"the {kind} {a} became {b} (tolerance {rtol:g})")
 
 
+def line_moves(stored: str, new: str) -> Iterator[Move]:
+    """Say whether a drawn text has as many lines as the stored one."""
+    before, after = (len(text.splitlines()) for text in (stored, new))
+    if before != after:
+        yield Move(math.inf, f"{before} lines became {after}")
+
+
 def image_moves(stored: bytes, new: bytes, pixels: float = FAR_SHARE) -> Iterator[Move]:
     """Say how far a picture moved.
 
@@ -224,6 +240,8 @@ def moves(
         if kind.startswith("image/") and "svg" not in kind:
             pictures = base64.b64decode(a), base64.b64decode(b)
             found = image_moves(*pictures, tolerance.pixels)
+        elif tolerance.drawn:
+            found = line_moves(a, b)
         else:
             found = text_moves(a, b, tolerance.rtol)
         for move in found:

@@ -97,8 +97,18 @@ def test_widening_has_a_limit(name, width):
 
 
 def test_nothing_else_can_be_widened():
-    with pytest.raises(ValueError, match="may widen rtol and pixels: got atol"):
+    with pytest.raises(ValueError, match="nothing else: got atol"):
         read_tolerance({"nbval": {"atol": 0.01}})
+    with pytest.raises(ValueError, match="nothing else: got rtol, words"):
+        read_tolerance({"nbval": {"words": "drawn", "rtol": 0.01}})
+
+
+def test_of_words_that_a_model_draws_the_lines_are_counted():
+    drawn = read_tolerance({"nbval": {"words": "drawn"}})
+    stored = stream("the firm grows .\ndo banks wait ?\n")
+    assert outputs_differ(stored, stream("the city 2 .\n?\n"), drawn) is None
+    assert outputs_differ(stored, stream("the firm grows .\n"), drawn) is not None
+    assert outputs_differ(stored, stream("the firm grows .\nwhy ?\n")) is not None
 
 
 def test_a_cell_may_widen_its_picture():
