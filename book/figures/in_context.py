@@ -13,7 +13,7 @@ from course_lib import plot
 
 FIRST, SECOND = plot.COLORS["vermillion"], plot.COLORS["blue"]
 ITEMS = ("rent", "wages", "power", "repairs")
-TOKENS = (3, 1, 1, 3, 2, 4, 1)  # item, account, item, account, ..., an item that returns
+TOKENS = (3, 1, 1, 3, 2, 4, 1)  # item, account, ..., and an item that returns
 
 
 def look_back(place: int) -> int:
@@ -33,11 +33,11 @@ def induction() -> Figure:
     for i, token in enumerate(TOKENS):
         name = f"{token}" if i % 2 else ITEMS[token - 1]
         label(ax, i, 0, name, fontsize=13)
-        mark = name
+        label(ax, i, 2.2, name, fontsize=13)
         if i % 2:
-            mark += f"\nafter {ITEMS[TOKENS[look_back(i)] - 1]}"
-            arrow(ax, (i - 1, 0.3), (i - 0.12, 1.5), color=FIRST, lw=2)
-        label(ax, i, 2, mark, fontsize=13)
+            mark = f"after {ITEMS[TOKENS[look_back(i)] - 1]}"
+            label(ax, i, 1.85, mark, fontsize=12, color=FIRST)
+            arrow(ax, (i - 1, 0.3), (i - 0.12, 1.6), color=FIRST, lw=2)
     for i in look_up(TOKENS):
         arrow(ax, (i + 0.1, 2.5), (last - 0.15, 3.75), color=SECOND, lw=2)
         style = {"ha": "center", "color": SECOND, "weight": "bold", "fontsize": 13}

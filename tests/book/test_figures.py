@@ -137,7 +137,7 @@ def test_the_two_heads_find_the_answer_wherever_there_is_one():
             assert bool(places) == (tokens[t] in tokens[:t:2])
             found += bool(places)
     assert 0 < found < task.targets.size
-    assert len(in_context.look_up(in_context.TOKENS)) == 1  # the picture's own key returns once
+    assert len(in_context.look_up(in_context.TOKENS)) == 1  # rent returns once
 
 
 def test_a_row_reads_its_own_word_and_those_before_and_says_the_next():
