@@ -127,17 +127,17 @@ def test_with_a_cache_one_row_is_computed_and_without_one_all():
 
 
 def test_the_two_heads_find_the_answer_wherever_there_is_one():
-    gpt = load("gpt")
+    in_context = load("in_context")
     task = data.induction(37, seed=5, n_symbols=5, n_pairs=7)
     found = 0
     for tokens, targets in zip(task.tokens, task.targets, strict=True):
         for t in range(0, len(tokens), 2):
-            places = gpt.look_up(tuple(tokens[: t + 1]))
+            places = in_context.look_up(tuple(tokens[: t + 1]))
             assert {int(tokens[i]) for i in places} <= {int(targets[t])}
             assert bool(places) == (tokens[t] in tokens[:t:2])
             found += bool(places)
     assert 0 < found < task.targets.size
-    assert len(gpt.look_up(gpt.TOKENS)) == 1  # the picture's own key returns once
+    assert len(in_context.look_up(in_context.TOKENS)) == 1  # rent returns once
 
 
 def test_a_row_reads_its_own_word_and_those_before_and_says_the_next():
