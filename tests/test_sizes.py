@@ -31,7 +31,10 @@ PIECES = {
     "Learned": {"max_len": 5, "d_model": 3},
     "Learned2D": {"height": 3, "width": 5, "d_model": 4},
     "LearnedMetric": {"n_features": 3},
-    "MultiHeadAttention": {"d_model": 8, "n_heads": 2, "n_kv_heads": 1},
+    "MixtureOfExperts": {"d_model": 4, "d_ff": 3, "n_experts": 5, "n_shared": 1},
+    "MultiHeadAttention": {
+        "d_model": 8, "n_heads": 2, "n_kv_heads": 1, "d_head": 3, "window": 2,
+    },
     "RNN": {"d_in": 3, "d_model": 5},
     "RecurrentSeq2Seq": {
         "source_vocab_size": 7, "target_vocab_size": 5, "d_model": 4,

@@ -228,7 +228,8 @@ class GPTConfig(TransformerConfig):
             d_ff=3072,
             qk_norm=True,
             rope_base=1000000.0,
-            **(_TODAY | {"norm_eps": 1e-6}),
+            norm_eps=1e-6,
+            **_TODAY,
         )
 
     @classmethod
@@ -268,10 +269,7 @@ class GPTConfig(TransformerConfig):
             window=512,
             layer_pattern=("window",) * 5 + ("global",),
             scale_embeddings=True,
-            **(
-                _TODAY
-                | {"norm": "sandwich", "norm_eps": 1e-6, "activation": "gelu_tanh"}
-            ),
+            **_GEMMA,
         )
 
 
@@ -282,4 +280,9 @@ _TODAY: dict[str, Any] = {
     "norm_kind": "rms",
     "bias": False,
     "position": "rotary",
+}
+_GEMMA: dict[str, Any] = _TODAY | {
+    "norm": "sandwich",
+    "norm_eps": 1e-6,
+    "activation": "gelu_tanh",
 }

@@ -149,7 +149,7 @@ def _turning(
     base = left.pop("rope_theta")
     if left.get("partial_rotary_factor") == 1:
         del left["partial_rotary_factor"]
-    scaling = {}
+    scaling: dict[str, Any] = {}
     if kind in ("linear", "llama3", "yarn"):
         scaling = {"kind": kind, "factor": left.pop("factor", None)}
         longest = fields.take("max_position_embeddings")
@@ -180,7 +180,11 @@ def _turning(
             "rope_type must be 'default', 'linear', 'yarn' or 'llama3', with its own "
             "settings, all of them and no others."
         )
-    return base, RotaryScaling(**scaling) if scaling else None
+    # JSON may write 1000000 for 1000000.0.
+    for key in scaling:
+        if type(scaling[key]) is int and key != "original_len":
+            scaling[key] = float(scaling[key])
+    return float(base), RotaryScaling(**scaling) if scaling else None
 
 
 def _stack_experts(arrays: Arrays, n_experts: int) -> None:

@@ -36,6 +36,7 @@ def attention(
     v: np.ndarray,
     mask: np.ndarray | None = None,
     bias: np.ndarray | None = None,
+    *,
     cap: float | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Scaled dot-product attention: output `*B T Dv` and weights `*B T S`.
@@ -148,7 +149,7 @@ def multihead(
             v[..., shared],
             mask[..., head, :, :],
             bias[..., head, :, :],
-            cap,
+            cap=cap,
         )
         outputs.append(output)
         maps.append(w)

@@ -39,8 +39,13 @@ def _stack(
         table = weights[f"{positions}.table.weight"]
         bias = relative_bias(table, x.shape[-2], x.shape[-2])
     base = getattr(config, "rope_base", 10000.0)
+    turned: dict[str, Any] = {
+        "rotary_base": base if config.position == "rotary" else None
+    }
     for i in range(n_layers or config.n_layers):
-        today = _today(config, i) if isinstance(config, GPTConfig) else {}
+        today: dict[str, Any] = {}
+        if isinstance(config, GPTConfig):
+            today = _today(config, i)
         x = block(
             x,
             part(weights, f"{blocks}.{i}"),
@@ -53,7 +58,7 @@ def _stack(
             bias=bias,
             memory=memory,
             memory_mask=memory_mask,
-            **{"rotary_base": base if config.position == "rotary" else None} | today,
+            **(turned | today),
         )
     return x if config.norm == "post" else norm(x, weights, final, config.norm_eps)
 
@@ -61,7 +66,7 @@ def _stack(
 def _today(config: GPTConfig, layer: int) -> dict[str, Any]:
     """What the layers of a decoder of today have besides, each of its own kind."""
     local = config.has_window(layer)
-    found = {"scale": config.attention_scale, "cap": config.score_cap}
+    found: dict[str, Any] = {"scale": config.attention_scale, "cap": config.score_cap}
     found |= {"window": config.window if local else None}
     if config.position == "rotary" and local and config.local_rope_base is not None:
         found |= {"rotary_base": config.local_rope_base}

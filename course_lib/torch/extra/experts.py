@@ -135,4 +135,4 @@ def rebalance(
         )
     used = torch.bincount(chosen.flatten(), minlength=len(layer.balance))
     with torch.no_grad():
-        layer.balance += rate * (used.float().mean() - used).sign()
+        layer.balance.add_((used.float().mean() - used).sign(), alpha=rate)
