@@ -48,8 +48,9 @@ PIECES = {
     "device_mesh": {"data": 1, "fsdp": 1, "tensor": 1},
     "dilated_mask": {**MASK, "size": 2, "dilation": 3},
     "embedding": {"n": 5, "d_model": 3},
+    "fused_attention": {**QKV, "window": 2},
     "global_mask": {**MASK, "n_global": 1},
-        "linear": {"d_in": 3, "d_out": 5},
+    "linear": {"d_in": 3, "d_out": 5},
     "linear_attention": {**QKV, "tile": 4},
     "make_positions": {"config": BERT, "max_len": 5},
     "norm_layer": {"d_model": 3},
@@ -62,6 +63,7 @@ PIECES = {
     "tiled_attention": {**QKV, "tile": 4},
     "window_attention": {**QKV, "size": 3},
     "window_mask": {**MASK, "size": 2},
+    "with_window": {"mask": None, "q": HEADS, "k": HEADS, "window": 2},
 }  # fmt: skip
 # Functions of no wing: the arguments that are no sizes, then the sizes.
 PLAIN = [

@@ -14,7 +14,7 @@ from flax import nnx
 from jax import Array
 from jaxtyping import Bool, Float, Int
 
-from course_lib.checks import check_divides
+from course_lib.checks import check_divides, check_size
 from course_lib.nnx.attention import attention
 from course_lib.nnx.masks import causal_mask, window_mask
 
@@ -84,8 +84,11 @@ def with_window(
     offset: int | Int[Array, ""] = 0,
 ) -> Bool[Array, "..."] | None:
     """A mask that also forbids what is `window` positions away, or farther."""
+    if window is None:
+        return mask
+    check_size("window", window)
     t, s = q.shape[-2], k.shape[-2]
-    if window is None or s <= window:  # nothing is so far away
+    if s <= window:  # nothing is so far away
         return mask
     near = window_mask(t, s, size=window, offset=offset)
     return near if mask is None else mask & near

@@ -68,6 +68,7 @@ class MultiHeadAttention(nnx.Module):
         if d_head is None:
             checks.check_heads(d_model, n_heads, n_kv_heads)
             d_head = d_model // n_heads
+        checks.check_size("d_model", d_model)
         checks.check_size("d_head", d_head)
         checks.check_divides("n_kv_heads", n_kv_heads, "n_heads", n_heads)
         checks.check_rate("dropout", dropout)

@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from course_lib.checks import check_divides
+from course_lib.checks import check_divides, check_size
 from course_lib.torch.attention import attention
 from course_lib.torch.masks import causal_mask, window_mask
 
@@ -88,8 +88,11 @@ def with_window(
     offset: int = 0,
 ) -> Bool[Tensor, "..."] | None:
     """A mask that also forbids what is `window` positions away, or farther."""
+    if window is None:
+        return mask
+    check_size("window", window)
     t, s = q.shape[-2], k.shape[-2]
-    if window is None or s <= window:  # nothing is so far away
+    if s <= window:  # nothing is so far away
         return mask
     with q.device:
         near = window_mask(t, s, size=window, offset=offset)

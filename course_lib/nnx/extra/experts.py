@@ -52,6 +52,7 @@ class MixtureOfExperts(nnx.Module):
         gated: bool = True,
         rngs: nnx.Rngs,
     ):
+        check_size("d_model", d_model)
         d_ff = 4 * d_model if d_ff is None else d_ff
         check_size("d_ff", d_ff)
         check_experts(n_experts, top_k)
@@ -133,9 +134,9 @@ def balance_loss(
     chosen, as a share, times its mean share; the latter alone has a gradient.
     """
     n_experts = shares.shape[-1]
-    used = jnp.bincount(chosen.ravel(), length=n_experts) / chosen.size
-    means = shares.reshape(-1, n_experts).mean(axis=0)
-    return n_experts * (used.astype(means.dtype) * means).sum()
+    used = jnp.bincount(chosen.ravel(), length=n_experts).astype(shares.dtype)
+    used = used / chosen.size
+    return n_experts * (used * shares.reshape(-1, n_experts).mean(axis=0)).sum()
 
 
 def rebalance(

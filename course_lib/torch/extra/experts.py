@@ -48,6 +48,7 @@ class MixtureOfExperts(nn.Module):
         gated: bool = True,
     ):
         super().__init__()
+        check_size("d_model", d_model)
         d_ff = 4 * d_model if d_ff is None else d_ff
         check_size("d_ff", d_ff)
         check_experts(n_experts, top_k)
@@ -116,7 +117,8 @@ def balance_loss(
     chosen, as a share, times its mean share; the latter alone has a gradient.
     """
     n_experts = shares.shape[-1]
-    used = torch.bincount(chosen.flatten(), minlength=n_experts) / chosen.numel()
+    used = torch.bincount(chosen.flatten(), minlength=n_experts).to(shares.dtype)
+    used = used / chosen.numel()
     return n_experts * (used * shares.flatten(0, -2).mean(dim=0)).sum()
 
 
