@@ -157,7 +157,16 @@ COMMON = {
     "position": "learned",
 }
 DEFAULTS = {
-    GPTConfig: COMMON | {"tie_head": True},
+    GPTConfig: {
+        **COMMON,
+        **{"tie_head": True, "head_dim": None, "gated": False, "qkv_bias": None},
+        **{"o_bias": None, "qk_norm": False, "rope_base": 10000.0},
+        **{"rope_scaling": None, "local_rope_base": None, "window": None},
+        **{"layer_pattern": ("window",), "attention_scale": None},
+        **{"score_cap": None, "logit_cap": None, "scale_embeddings": False},
+        **{"n_experts": None, "experts_per_token": 2, "n_shared_experts": None},
+        **{"expert_gate": "softmax", "normalize_gates": True, "balance_bias": False},
+    },
     BERTConfig: COMMON | {"norm": "post", "norm_eps": 1e-12, "n_token_types": 2},
     ViTConfig: COMMON | {"norm_eps": 1e-12, "n_channels": 3},
     ForecasterConfig: COMMON | {"patch_size": 1, "n_series": 1, "reading": "all"},

@@ -10,7 +10,15 @@ from models import count, randomize
 from wings import assert_close
 
 from course_lib import oracle
-from course_lib.config import ACTIVATIONS, NORM_KINDS, NORMS, POSITIONS, GPTConfig
+from course_lib.config import (
+    ACTIVATIONS,
+    NORM_KINDS,
+    NORMS,
+    POSITIONS,
+    ROTARY_SCALINGS,
+    GPTConfig,
+    RotaryScaling,
+)
 
 B, T, V, MAX = 2, 5, 13, 11
 CONFIG = GPTConfig(
@@ -160,12 +168,49 @@ def test_an_untrained_model_knows_nothing(wing, rng):
     np.testing.assert_allclose(loss, np.log(V), atol=0.05)
 
 
+TODAY = {
+    **{"head_dim": 6, "gated": True, "norm_kind": "rms", "position": "rotary"},
+    **{"qkv_bias": True, "bias": False, "qk_norm": True, "rope_base": 50.0},
+}
+STRETCHED = {"factor": 3.0, "original_len": 40}
+FORMS = [
+    {"rope_scaling": RotaryScaling(kind=kind, **STRETCHED)} for kind in ROTARY_SCALINGS
+] + [
+    {"window": 2, "layer_pattern": ("global", "window"), "local_rope_base": 7.0},
+    {"score_cap": 0.7, "logit_cap": 0.9, "attention_scale": 0.3},
+    {"norm": "sandwich", "scale_embeddings": True, "activation": "gelu_tanh"},
+    {"n_experts": 5, "activation": "silu", "norm": "sandwich"},
+    {
+        **{"n_experts": 5, "experts_per_token": 3, "n_shared_experts": 2},
+        **{"expert_gate": "sigmoid", "normalize_gates": False, "balance_bias": True},
+    },
+]
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: "-".join(form))
+def test_the_forms_of_today_equal_the_oracle(wing, rng, form):
+    config, ids = vary(**(TODAY | form)), draw(rng)
+    model, weights = randomize(wing, wing.make(wing.lib.GPT, config))
+    mask = rng.random((B, 1, 1, T)) < 0.7
+    got = model(wing.array(ids), mask=wing.array(mask))
+    assert_close(wing.numpy(got), oracle.gpt(ids, weights, config, mask))
+    cache = model.begin(B, MAX)
+    parts = [model(wing.array(ids[:, s:e]), cache=cache) for s, e in ((0, 3), (3, T))]
+    read = np.concatenate([wing.numpy(part) for part in parts], axis=1)
+    assert_close(read, oracle.gpt(ids, weights, config))
+
+
 @pytest.mark.parametrize(
     ("preset", "published"),
     [
         ("gpt2_medium", 354_823_168),
         ("gpt2_large", 774_030_080),
         ("gpt2_xl", 1_557_611_200),
+        ("llama_3_2_1b", 1_235_814_400),
+        ("llama_3_1_8b", 8_030_261_248),
+        ("qwen3_0_6b", 596_049_920),
+        ("qwen3_30b_a3b", 30_532_122_624),
+        ("gemma3_1b", 999_885_952),
     ],
 )
 def test_larger_presets_have_the_published_number_too(both, preset, published):

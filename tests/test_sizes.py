@@ -31,7 +31,10 @@ PIECES = {
     "Learned": {"max_len": 5, "d_model": 3},
     "Learned2D": {"height": 3, "width": 5, "d_model": 4},
     "LearnedMetric": {"n_features": 3},
-    "MultiHeadAttention": {"d_model": 8, "n_heads": 2, "n_kv_heads": 1},
+    "MixtureOfExperts": {"d_model": 4, "d_ff": 3, "n_experts": 5, "n_shared": 1},
+    "MultiHeadAttention": {
+        "d_model": 8, "n_heads": 2, "n_kv_heads": 1, "d_head": 3, "window": 2,
+    },
     "RNN": {"d_in": 3, "d_model": 5},
     "RecurrentSeq2Seq": {
         "source_vocab_size": 7, "target_vocab_size": 5, "d_model": 4,
@@ -45,8 +48,9 @@ PIECES = {
     "device_mesh": {"data": 1, "fsdp": 1, "tensor": 1},
     "dilated_mask": {**MASK, "size": 2, "dilation": 3},
     "embedding": {"n": 5, "d_model": 3},
+    "fused_attention": {**QKV, "window": 2},
     "global_mask": {**MASK, "n_global": 1},
-        "linear": {"d_in": 3, "d_out": 5},
+    "linear": {"d_in": 3, "d_out": 5},
     "linear_attention": {**QKV, "tile": 4},
     "make_positions": {"config": BERT, "max_len": 5},
     "norm_layer": {"d_model": 3},
@@ -59,6 +63,7 @@ PIECES = {
     "tiled_attention": {**QKV, "tile": 4},
     "window_attention": {**QKV, "size": 3},
     "window_mask": {**MASK, "size": 2},
+    "with_window": {"mask": None, "q": HEADS, "k": HEADS, "window": 2},
 }  # fmt: skip
 # Functions of no wing: the arguments that are no sizes, then the sizes.
 PLAIN = [

@@ -4,9 +4,9 @@ import math
 from typing import Any
 
 __all__ = [
-    "check_choice", "check_divides", "check_even", "check_heads", "check_lengths",
-    "check_noise", "check_positive", "check_range", "check_rate", "check_size",
-    "check_whole", "nearest_divisor",
+    "check_choice", "check_divides", "check_even", "check_experts", "check_heads",
+    "check_lengths", "check_noise", "check_positive", "check_range", "check_rate",
+    "check_size", "check_whole", "nearest_divisor",
 ]  # fmt: skip
 
 
@@ -96,6 +96,17 @@ def check_heads(d_model: int, n_heads: int, n_kv_heads: int) -> None:
     """Refuse a number of heads that does not divide what it must divide."""
     check_divides("n_heads", n_heads, "d_model", d_model)
     check_divides("n_kv_heads", n_kv_heads, "n_heads", n_heads)
+
+
+def check_experts(n_experts: int, top_k: int) -> None:
+    """Refuse more experts for a token than there are."""
+    check_size("n_experts", n_experts)
+    check_size("top_k", top_k)
+    if top_k > n_experts:
+        raise ValueError(
+            f"top_k must be at most n_experts: got top_k={top_k}, n_experts="
+            f"{n_experts}. The most that fits is top_k={n_experts}."
+        )
 
 
 def check_divides(name: str, part: int, whole_name: str, whole: int) -> None:

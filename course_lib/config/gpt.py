@@ -1,10 +1,23 @@
-"""Configuration of GPT, with GPT-2's sizes."""
+"""Configuration of GPT, with the sizes of GPT-2 and of models of today."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
+from course_lib.checks import (
+    check_choice,
+    check_divides,
+    check_experts,
+    check_positive,
+    check_size,
+)
+from course_lib.config.rotary import RotaryScaling
 from course_lib.config.transformer import TransformerConfig
 
-__all__ = ["GPTConfig"]
+__all__ = ["GATES", "LAYERS", "GPTConfig"]
+
+GATES = ("softmax", "sigmoid")
+LAYERS = ("window", "global")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,15 +31,131 @@ class GPTConfig(TransformerConfig):
         vocab_size: Rows V of the token table.
         max_len: Longest sequence, for learned and sinusoidal positions.
         tie_head: Whether the token table is also the output layer (weight tying).
+        head_dim: Width Dh of a head; None means D / H, which then must be whole.
+        gated: Whether the MLP multiplies its activation with a second map of its input:
+            SwiGLU is "silu", gated.
+        qkv_bias: Whether the maps to queries, keys and values add a constant; None
+            means as `bias`.
+        o_bias: The same of the map behind the heads.
+        qk_norm: Whether queries and keys go through an RMS norm of their own, with
+            `norm_eps`, before they are turned.
+        rope_base: Base of the rotary angles, RoPE's theta.
+        rope_scaling: How rotary positions are stretched for longer texts.
+        local_rope_base: Base in layers with a window, not stretched; None means that
+            they turn as the others do.
+        window: Tokens, itself among them, that a position sees in a layer with a window
+            (sliding-window attention); None has no such layers.
+        layer_pattern: "window" or "global" for each layer in turn, repeated over the
+            depth; says nothing without `window`.
+        attention_scale: What scores are multiplied by; None means 1 / sqrt(Dh).
+        score_cap: Soft cap c of the scores, c tanh(score / c); None has none.
+        logit_cap: Soft cap of the logits.
+        scale_embeddings: Whether token vectors are multiplied by sqrt(D).
+        n_experts: Experts in place of each MLP, each `d_ff` wide (mixture of experts);
+            None has an MLP.
+        experts_per_token: How many of them a token uses.
+        n_shared_experts: Experts besides, which every token uses; None has none.
+        expert_gate: How scores become gates, one of GATES.
+        normalize_gates: Whether the gates of a token's experts are divided by their
+            sum.
+        balance_bias: Whether the choice of experts has a bias that balances them.
     """
 
     vocab_size: int
     max_len: int
     tie_head: bool = True
+    head_dim: int | None = None
+    gated: bool = False
+    qkv_bias: bool | None = None
+    o_bias: bool | None = None
+    qk_norm: bool = False
+    rope_base: float = 10000.0
+    rope_scaling: RotaryScaling | None = None
+    local_rope_base: float | None = None
+    window: int | None = None
+    layer_pattern: tuple[str, ...] = ("window",)
+    attention_scale: float | None = None
+    score_cap: float | None = None
+    logit_cap: float | None = None
+    scale_embeddings: bool = False
+    n_experts: int | None = None
+    experts_per_token: int = 2
+    n_shared_experts: int | None = None
+    expert_gate: str = "softmax"
+    normalize_gates: bool = True
+    balance_bias: bool = False
 
     def __post_init__(self):
+        # Read from a file, a tuple is a list, and a scaling its fields.
+        object.__setattr__(self, "layer_pattern", tuple(self.layer_pattern))
+        if isinstance(self.rope_scaling, Mapping):
+            scaling = RotaryScaling(**self.rope_scaling)
+            object.__setattr__(self, "rope_scaling", scaling)
         super().__post_init__()
-        self._check_sizes("vocab_size", "max_len")
+        self._check_sizes("vocab_size", "max_len", "head_dim", "window")
+        self._check_sizes("n_experts", "n_shared_experts", "experts_per_token")
+        check_positive("rope_base", self.rope_base)
+        for name in ("local_rope_base", "attention_scale", "score_cap", "logit_cap"):
+            if getattr(self, name) is not None:
+                check_positive(name, getattr(self, name))
+        check_size("length of layer_pattern", len(self.layer_pattern))
+        for layer in self.layer_pattern:
+            check_choice("each layer of layer_pattern", layer, LAYERS)
+        check_choice("expert_gate", self.expert_gate, GATES)
+        if self.n_experts is not None:
+            check_experts(self.n_experts, self.experts_per_token)
+        if self.n_experts is not None and self.activation == "swiglu":
+            raise ValueError(
+                "experts take the name of an activation, and gated=True beside it: got "
+                "activation='swiglu'. Write activation='silu', gated=True."
+            )
+
+    def _check_heads(self) -> None:
+        if self.head_dim is None:
+            return super()._check_heads()
+        groups = self.n_heads if self.n_kv_heads is None else self.n_kv_heads
+        check_size("d_model", self.d_model)
+        return check_divides("n_kv_heads", groups, "n_heads", self.n_heads)
+
+    @property
+    def d_head(self) -> int:
+        """Width of one head."""
+        return self.head_dim or super().d_head
+
+    @property
+    def rotary(self) -> dict[str, Any]:
+        """Arguments of rotary positions."""
+        scaling = {"base": self.rope_base, "scaling": self.rope_scaling}
+        return super().rotary | scaling
+
+    def has_window(self, layer: int) -> bool:
+        """Whether a layer, counted from 0, sees a window alone."""
+        kind = self.layer_pattern[layer % len(self.layer_pattern)]
+        return self.window is not None and kind == "window"
+
+    def layer(self, layer: int) -> dict[str, Any]:
+        """Arguments of one block, counted from 0, but for its rotary positions."""
+        attention = {
+            "d_head": self.head_dim,
+            "qkv_bias": self.qkv_bias,
+            "o_bias": self.o_bias,
+            "qk_norm_eps": self.norm_eps if self.qk_norm else None,
+            "window": self.window if self.has_window(layer) else None,
+            "scale": self.attention_scale,
+            "score_cap": self.score_cap,
+        }
+        experts = None
+        if self.n_experts is not None:
+            experts = {
+                "n_experts": self.n_experts,
+                "top_k": self.experts_per_token,
+                "n_shared": self.n_shared_experts,
+                "gate": self.expert_gate,
+                "normalize": self.normalize_gates,
+                "balance_bias": self.balance_bias,
+            }
+        more = {"gated": self.gated, "attention": attention, "experts": experts}
+        return self.block | more
 
     @classmethod
     def gpt2(cls) -> "GPTConfig":
@@ -55,3 +184,105 @@ class GPTConfig(TransformerConfig):
     def gpt2_xl(cls) -> "GPTConfig":
         """GPT-2 XL, 1,557,611,200 parameters."""
         return replace(cls.gpt2(), d_model=1600, n_layers=48, n_heads=25)
+
+    @classmethod
+    def llama_3_1_8b(cls) -> "GPTConfig":
+        """Llama 3.1 8B, 8,030,261,248 parameters (arXiv:2407.21783, table 3)."""
+        return cls(
+            vocab_size=128256,
+            max_len=131072,
+            d_model=4096,
+            n_layers=32,
+            n_heads=32,
+            n_kv_heads=8,
+            d_ff=14336,
+            rope_base=500000.0,
+            rope_scaling=RotaryScaling(kind="llama3", factor=8.0, original_len=8192),
+            tie_head=False,
+            **_TODAY,
+        )
+
+    @classmethod
+    def llama_3_2_1b(cls) -> "GPTConfig":
+        """Llama 3.2 1B, 1,235,814,400 parameters (Meta's model card and weights)."""
+        return replace(
+            cls.llama_3_1_8b(),
+            d_model=2048,
+            n_layers=16,
+            d_ff=8192,
+            rope_scaling=RotaryScaling(kind="llama3", factor=32.0, original_len=8192),
+            tie_head=True,
+        )
+
+    @classmethod
+    def qwen3_0_6b(cls) -> "GPTConfig":
+        """Qwen3 0.6B, 596,049,920 parameters (arXiv:2505.09388, table 1)."""
+        return cls(
+            vocab_size=151936,
+            max_len=40960,
+            d_model=1024,
+            n_layers=28,
+            n_heads=16,
+            n_kv_heads=8,
+            head_dim=128,
+            d_ff=3072,
+            qk_norm=True,
+            rope_base=1000000.0,
+            norm_eps=1e-6,
+            **_TODAY,
+        )
+
+    @classmethod
+    def qwen3_30b_a3b(cls) -> "GPTConfig":
+        """Qwen3 30B-A3B, 30,532,122,624 parameters (arXiv:2505.09388, table 2).
+
+        A mixture of 128 experts, of which a token uses 8 and about 3.3 billion
+        parameters.
+        """
+        return replace(
+            cls.qwen3_0_6b(),
+            d_model=2048,
+            n_layers=48,
+            n_heads=32,
+            n_kv_heads=4,
+            d_ff=768,
+            n_experts=128,
+            experts_per_token=8,
+            tie_head=False,
+        )
+
+    @classmethod
+    def gemma3_1b(cls) -> "GPTConfig":
+        """Gemma 3 1B, 999,885,952 parameters (arXiv:2503.19786, table 1)."""
+        return cls(
+            vocab_size=262144,
+            max_len=32768,
+            d_model=1152,
+            n_layers=26,
+            n_heads=4,
+            n_kv_heads=1,
+            head_dim=256,
+            d_ff=6912,
+            qk_norm=True,
+            rope_base=1000000.0,
+            local_rope_base=10000.0,
+            window=512,
+            layer_pattern=("window",) * 5 + ("global",),
+            scale_embeddings=True,
+            **_GEMMA,
+        )
+
+
+# What decoders of today have in common.
+_TODAY: dict[str, Any] = {
+    "activation": "silu",
+    "gated": True,
+    "norm_kind": "rms",
+    "bias": False,
+    "position": "rotary",
+}
+_GEMMA: dict[str, Any] = _TODAY | {
+    "norm": "sandwich",
+    "norm_eps": 1e-6,
+    "activation": "gelu_tanh",
+}

@@ -15,7 +15,7 @@ from course_lib.checks import (
 __all__ = ["ACTIVATIONS", "NORMS", "NORM_KINDS", "POSITIONS", "TransformerConfig"]
 
 ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "silu", "swiglu")
-NORMS = ("pre", "post", "res_post")
+NORMS = ("pre", "post", "res_post", "sandwich")
 NORM_KINDS = ("layer", "rms")
 POSITIONS = ("learned", "sinusoidal", "rotary", "alibi", "relative", "none")
 
@@ -57,8 +57,7 @@ class TransformerConfig:
     _positions: ClassVar[tuple[str, ...]] = POSITIONS
 
     def __post_init__(self):
-        groups = self.n_heads if self.n_kv_heads is None else self.n_kv_heads
-        check_heads(self.d_model, self.n_heads, groups)
+        self._check_heads()
         self._check_sizes("n_layers", "d_ff")
         check_rate("dropout", self.dropout)
         check_choice("activation", self.activation, ACTIVATIONS)
@@ -71,6 +70,10 @@ class TransformerConfig:
         if self.position in ("sinusoidal", "learned_2d"):
             check_even("d_model", self.d_model)
 
+    def _check_heads(self) -> None:
+        groups = self.n_heads if self.n_kv_heads is None else self.n_kv_heads
+        check_heads(self.d_model, self.n_heads, groups)
+
     def _check_sizes(self, *names: str) -> None:
         optional = {f.name for f in fields(self) if f.default is None}
         for name in names:
@@ -81,6 +84,11 @@ class TransformerConfig:
     def d_head(self) -> int:
         """Width of one head."""
         return self.d_model // self.n_heads
+
+    @property
+    def rotary(self) -> dict[str, Any]:
+        """Arguments of rotary positions."""
+        return {"d_head": self.d_head}
 
     @property
     def block(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from course_lib.checks import check_choice
-from course_lib.hub import bert, gpt2, marian, vit
+from course_lib.hub import bert, decoders, gpt2, marian, vit
 from course_lib.hub.conversion import Conversion, rename
 from course_lib.hub.fields import Fields
 from course_lib.hub.files import find, index, read, read_config
@@ -20,6 +20,7 @@ from course_lib.hub.pinned import MINILM, Pinned, fetch
 __all__ = ["MINILM", "Pinned", "fetch", "load"]
 
 _FAMILIES = {"bert": bert, "gpt2": gpt2, "marian": marian, "vit": vit}
+_FAMILIES |= decoders.FAMILIES
 
 
 def load(path_or_name: str | Path, wing: str = "torch") -> Any:

@@ -37,10 +37,14 @@ def attention(
     *,
     mask: Bool[Array, "*#B #T #S"] | None = None,
     bias: Float[Array, "*#B #T #S"] | None = None,
+    scale: float | None = None,
+    cap: float | None = None,
 ) -> tuple[Float[Array, "*B T Dv"], Float[Array, "*B T S"]]:
     """Scaled dot-product attention: average the values, weighted by query-key match.
 
-    A query may attend where `mask` is True; `bias` is added to the scores. Returns the
+    A query may attend where `mask` is True; `bias` is added to the scores. `scale` is
+    what products are multiplied by, 1 / sqrt(d) if None, and `cap` a soft cap c of the
+    scores s, c tanh(s / c) (Gemma 2, section 2, arXiv:2408.00118). Returns the
     averages, and the weights that made them: a row sums to 1, or is 0 where the mask
     forbids every key. NaN in a value reaches every output, also where the mask forbids
     it, since 0 times NaN is NaN.
@@ -49,7 +53,10 @@ def attention(
     check_attention(q.shape, k.shape, v.shape, mask, bias)
     # Scaled first, unlike in PyTorch: XLA may merge a factor behind the product with
     # the softmax's subtraction, rounded once, and the largest score minus itself not 0.
-    scores = (q / math.sqrt(q.shape[-1])) @ k.mT  # *B T S
+    root = math.sqrt(q.shape[-1]) if scale is None else 1 / scale
+    scores = (q / root) @ k.mT  # *B T S
+    if cap is not None:
+        scores = cap * jnp.tanh(scores / cap)
     if bias is not None:
         scores = scores + bias
     if mask is not None:

@@ -14,11 +14,11 @@ from flax import nnx
 from jax import Array
 from jaxtyping import Bool, Float, Int
 
-from course_lib.checks import check_divides
+from course_lib.checks import check_divides, check_size
 from course_lib.nnx.attention import attention
-from course_lib.nnx.masks import causal_mask
+from course_lib.nnx.masks import causal_mask, window_mask
 
-__all__ = ["fused_attention", "repeat_heads", "with_causal"]
+__all__ = ["fused_attention", "repeat_heads", "with_causal", "with_window"]
 
 
 def fused_attention(
@@ -31,20 +31,29 @@ def fused_attention(
     offset: int | Int[Array, ""] = 0,
     score_bias: Float[Array, "..."] | None = None,
     dropout: nnx.Dropout | None = None,
+    window: int | None = None,
+    scale: float | None = None,
+    cap: float | None = None,
 ) -> Float[Array, "*B H T Dh"]:
     """Scaled dot-product attention of all heads at once, without the weights.
 
     H / G query heads share each key and value head. The first query stands at key
-    `offset`; with `causal` none may attend to a later one, besides what `mask` forbids.
-    A query that may attend to nothing gets 0.
+    `offset`; with `causal` none may attend to a later one, besides what `mask` forbids,
+    and with `window` to none so many positions away. `scale` and `cap` are those of
+    `attention`. A query that may attend to nothing gets 0.
     """
     if causal:
         mask = with_causal(mask, q, k, offset)
+    mask = with_window(mask, q, k, window, offset)
     k, v = (repeat_heads(t, q.shape[-3]) for t in (k, v))
     if dropout is not None and dropout.rate > 0 and not dropout.deterministic:
-        _, weights = attention(q, k, v, mask=mask, bias=score_bias)
+        rules = {"mask": mask, "bias": score_bias, "scale": scale, "cap": cap}
+        weights = attention(q, k, v, **rules)[1]
         return dropout(weights) @ v
-    scores = (q / math.sqrt(q.shape[-1])) @ k.mT  # *B H T S
+    root = math.sqrt(q.shape[-1]) if scale is None else 1 / scale
+    scores = (q / root) @ k.mT  # *B H T S
+    if cap is not None:
+        scores = cap * jnp.tanh(scores / cap)
     if score_bias is not None:
         scores = scores + score_bias
     if mask is not None:
@@ -65,6 +74,24 @@ def with_causal(
     """A mask that also forbids the future; the first query stands at key `offset`."""
     past = causal_mask(q.shape[-2], k.shape[-2], offset=offset)
     return past if mask is None else mask & past
+
+
+def with_window(
+    mask: Bool[Array, "..."] | None,
+    q: Float[Array, "*B H T Dh"],
+    k: Float[Array, "*B G S Dh"],
+    window: int | None,
+    offset: int | Int[Array, ""] = 0,
+) -> Bool[Array, "..."] | None:
+    """A mask that also forbids what is `window` positions away, or farther."""
+    if window is None:
+        return mask
+    check_size("window", window)
+    t, s = q.shape[-2], k.shape[-2]
+    if s <= window:  # nothing is so far away
+        return mask
+    near = window_mask(t, s, size=window, offset=offset)
+    return near if mask is None else mask & near
 
 
 def repeat_heads(

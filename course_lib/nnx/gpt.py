@@ -8,9 +8,11 @@ position of a sequence is an example (teacher forcing): logits at t are about to
 t + 1.
 
 Departures: positions may be any of `SCHEMES`, and the blocks of any form of block.py.
-With norm="post" no norm follows the last block, which ends in one.
+With norm="post" no norm follows the last block, which ends in one. Decoders of today,
+such as Llama, Qwen and Gemma, are the same model in other forms: see `GPTConfig`.
 """
 
+import jax.numpy as jnp
 from flax import nnx
 from jax import Array
 from jaxtyping import Bool, Float, Int
@@ -23,6 +25,7 @@ from course_lib.nnx.generation.cache import KVCache, span
 from course_lib.nnx.init import normal_start
 from course_lib.nnx.linear import linear
 from course_lib.nnx.norm import final_norm
+from course_lib.nnx.position.rotary import Rotary
 from course_lib.nnx.position.schemes import make_positions
 
 __all__ = ["GPT"]
@@ -36,11 +39,10 @@ class GPT(nnx.Module):
         self.tokens = embedding(config.vocab_size, d_model, rngs=rngs)
         self.positions = make_positions(config, config.max_len, rngs=rngs)
         self.dropout = nnx.Dropout(config.dropout, rngs=rngs)
-        rotary = self.positions.rotary
         self.blocks = nnx.data(
             [
-                Block(**config.block, rotary=rotary, rngs=rngs)
-                for _ in range(config.n_layers)
+                Block(**config.layer(i), rotary=self._rotary(i), rngs=rngs)
+                for i in range(config.n_layers)
             ]
         )
         self.norm = final_norm(config, rngs=rngs)
@@ -65,13 +67,19 @@ class GPT(nnx.Module):
         """
         check_ids("ids", ids, self.config.vocab_size)
         offset, n_keys = span(cache, ids.shape[1])
-        x = self.dropout(self.positions.add(self.tokens(ids), offset))  # B T D
+        x = self.tokens(ids)
+        if self.config.scale_embeddings:
+            x = x * jnp.asarray(self.config.d_model**0.5, x.dtype)
+        x = self.dropout(self.positions.add(x, offset))  # B T D
         bias = self.positions.bias(ids.shape[1], n_keys, offset, like=x)
         for i, block in enumerate(self.blocks):
             layer = cache and cache[i]
             x = block(x, mask=mask, causal=True, score_bias=bias, cache=layer)
         x = self.norm(x)
-        return self.tokens.attend(x) if self.head is None else self.head(x)
+        logits = self.tokens.attend(x) if self.head is None else self.head(x)
+        if (cap := self.config.logit_cap) is not None:
+            logits = cap * jnp.tanh(logits / cap)
+        return logits
 
     def begin(self, batch: int, max_len: int) -> KVCache:
         """An empty cache for texts of up to `max_len` tokens."""
@@ -84,3 +92,11 @@ class GPT(nnx.Module):
     ) -> Float[Array, "B T V"]:
         """Logits after each of the newest tokens, which the cache takes in."""
         return self(ids, cache=cache)
+
+    def _rotary(self, layer: int) -> Rotary | None:
+        """What turns queries and keys in a layer: windows may have a base apart."""
+        config, rotary = self.config, self.positions.rotary
+        if rotary is None or config.local_rope_base is None:
+            return rotary
+        local = Rotary(config.d_head, config.local_rope_base)
+        return local if config.has_window(layer) else rotary

@@ -84,14 +84,19 @@ def document_mask(documents: Int[Array, "B T"]) -> Bool[Array, "B 1 T T"]:
 
 
 def window_mask(
-    n_queries: int, n_keys: int | None = None, *, size: int
+    n_queries: int,
+    n_keys: int | None = None,
+    *,
+    size: int,
+    offset: int | Int[Array, ""] | None = None,
 ) -> Bool[Array, "T S"]:
     """Sliding-window mask: True where |i - j| < size; 1 is the position itself.
 
-    With `causal_mask` joined by `&` it is the last `size` tokens.
+    With `causal_mask` joined by `&` it is the last `size` tokens. The first query
+    stands at key `offset`; None puts the last query at the last key.
     """
     check_size("size", size)
-    i, j = _positions(n_queries, n_keys)
+    i, j = _positions(n_queries, n_keys, offset)
     return jnp.asarray(abs(i - j) < size)
 
 

@@ -6,8 +6,12 @@ r"""Multi-head attention (Flax NNX).
 Vaswani et al. 2017, section 3.2.2, arXiv:1706.03762. With fewer key and value heads
 than query heads it is grouped-query attention, GQA (Ainslie et al. 2023,
 arXiv:2305.13245), with one of them multi-query attention, MQA (Shazeer 2019,
-arXiv:1911.02150). Departure: projections carry a bias, as in BERT and GPT-2.
+arXiv:1911.02150). Departure: projections carry a bias, as in BERT and GPT-2. QK-norm,
+an RMS norm of each query and key over its head: Henry et al. 2020, arXiv:2010.04245,
+and Qwen3's report, section 2, arXiv:2505.09388.
 """
+
+from typing import Any
 
 from flax import nnx
 from jax import Array
@@ -15,9 +19,15 @@ from jaxtyping import Bool, Float, Int
 
 from course_lib import checks
 from course_lib.nnx.attention import attention
-from course_lib.nnx.fused_attention import fused_attention, repeat_heads, with_causal
+from course_lib.nnx.fused_attention import (
+    fused_attention,
+    repeat_heads,
+    with_causal,
+    with_window,
+)
 from course_lib.nnx.generation.cache import LayerCache
 from course_lib.nnx.linear import linear
+from course_lib.nnx.norm import norm_layer
 from course_lib.nnx.position.rotary import Rotary
 
 __all__ = ["MultiHeadAttention", "merge_heads", "split_heads"]
@@ -29,7 +39,11 @@ class MultiHeadAttention(nnx.Module):
     """Multi-head attention: several attentions in parallel, each on its projections.
 
     Keys and values have `n_kv_heads` heads, which divide the queries' `n_heads`; None
-    means as many. `dropout` is the share of weights dropped in training.
+    means as many. `dropout` is the share of weights dropped in training. Heads are
+    `d_head` wide; None means D / H. `qkv_bias` and `o_bias` say whether these maps have
+    a bias, None as `bias` says. `qk_norm_eps` gives queries and keys an RMS norm with
+    that eps (QK-norm). A position sees the `window` nearest ones, None all; `scale` and
+    `score_cap` are `scale` and `cap` of `attention`.
     """
 
     def __init__(
@@ -41,19 +55,37 @@ class MultiHeadAttention(nnx.Module):
         bias: bool = True,
         dropout: float = 0.0,
         rotary: Rotary | None = None,
+        d_head: int | None = None,
+        qkv_bias: bool | None = None,
+        o_bias: bool | None = None,
+        qk_norm_eps: float | None = None,
+        window: int | None = None,
+        scale: float | None = None,
+        score_cap: float | None = None,
         rngs: nnx.Rngs,
     ):
         n_kv_heads = n_heads if n_kv_heads is None else n_kv_heads
-        checks.check_heads(d_model, n_heads, n_kv_heads)
+        if d_head is None:
+            checks.check_heads(d_model, n_heads, n_kv_heads)
+            d_head = d_model // n_heads
+        checks.check_size("d_model", d_model)
+        checks.check_size("d_head", d_head)
+        checks.check_divides("n_kv_heads", n_kv_heads, "n_heads", n_heads)
         checks.check_rate("dropout", dropout)
-        self.n_heads, self.d_head = n_heads, d_model // n_heads
+        if window is not None:
+            checks.check_size("window", window)
+        self.n_heads, self.d_head = n_heads, d_head
+        self.window, self.scale, self.score_cap = window, scale, score_cap
         if rotary is not None:
             checks.check_rotary((1, self.d_head), rotary.d_head)
-        self.rotary, d_kv = rotary, n_kv_heads * self.d_head
-        self.q_proj = linear(d_model, d_model, bias=bias, rngs=rngs)
-        self.k_proj = linear(d_model, d_kv, bias=bias, rngs=rngs)
-        self.v_proj = linear(d_model, d_kv, bias=bias, rngs=rngs)
-        self.o_proj = linear(d_model, d_model, bias=bias, rngs=rngs)
+        self.rotary, d_q, d_kv = rotary, n_heads * d_head, n_kv_heads * d_head
+        qkv_bias, o_bias = (bias if b is None else b for b in (qkv_bias, o_bias))
+        self.q_proj = linear(d_model, d_q, bias=qkv_bias, rngs=rngs)
+        self.k_proj = linear(d_model, d_kv, bias=qkv_bias, rngs=rngs)
+        self.v_proj = linear(d_model, d_kv, bias=qkv_bias, rngs=rngs)
+        self.o_proj = linear(d_q, d_model, bias=o_bias, rngs=rngs)
+        self.q_norm = _qk_norm(d_head, qk_norm_eps, rngs=rngs)
+        self.k_norm = _qk_norm(d_head, qk_norm_eps, rngs=rngs)
         self.dropout = nnx.Dropout(dropout, rngs=rngs)
 
     def __call__(
@@ -80,6 +112,7 @@ class MultiHeadAttention(nnx.Module):
         q, k, v = self.project(x, context, cache)
         checks.check_scores(q.shape, k.shape, mask, score_bias)
         rules = {"mask": mask, "score_bias": score_bias, "dropout": self.dropout}
+        rules |= {"window": self.window, "scale": self.scale, "cap": self.score_cap}
         heads = fused_attention(q, k, v, causal=causal, offset=offset, **rules)
         return self.o_proj(merge_heads(heads))  # *B T D
 
@@ -96,8 +129,10 @@ class MultiHeadAttention(nnx.Module):
         q, k, v = self.project(x, context)
         checks.check_scores(q.shape, k.shape, mask, score_bias)
         mask = with_causal(mask, q, k) if causal else mask
+        mask = with_window(mask, q, k, self.window)
         k, v = repeat_heads(k, self.n_heads), repeat_heads(v, self.n_heads)
-        return attention(q, k, v, mask=mask, bias=score_bias)[1]
+        rules = {"bias": score_bias, "scale": self.scale, "cap": self.score_cap}
+        return attention(q, k, v, mask=mask, **rules)[1]
 
     def project(
         self,
@@ -108,7 +143,8 @@ class MultiHeadAttention(nnx.Module):
         """Queries, `*B H T Dh`, keys and values; the cache takes the new ones in."""
         checks.check_context(x, context, self.q_proj.in_features, Array)
         offset = 0 if cache is None else cache.length
-        q = self._turn(split_heads(self.q_proj(x), self.d_head), offset)
+        q = split_heads(self.q_proj(x), self.d_head)
+        q = self._turn(q if self.q_norm is None else self.q_norm(q), offset)
         if isinstance(context, tuple):
             return q, *context
         k, v = self.project_kv(x if context is None else context, offset)
@@ -122,10 +158,14 @@ class MultiHeadAttention(nnx.Module):
         k, v = (
             split_heads(f(context), self.d_head) for f in (self.k_proj, self.v_proj)
         )
-        return self._turn(k, offset), v
+        return self._turn(k if self.k_norm is None else self.k_norm(k), offset), v
 
     def _turn(self, heads: Array, offset: int | Int[Array, ""]) -> Array:
         return heads if self.rotary is None else self.rotary(heads, offset)
+
+
+def _qk_norm(d_head: int, eps: float | None, *, rngs: nnx.Rngs) -> Any:
+    return None if eps is None else norm_layer(d_head, kind="rms", eps=eps, rngs=rngs)
 
 
 def split_heads(x: Float[Array, "*B T D"], d_head: int) -> Float[Array, "*B H T Dh"]:

@@ -1,6 +1,7 @@
 """Softmax, attention and multi-head attention, one query and one key at a time."""
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -35,22 +36,31 @@ def attention(
     v: np.ndarray,
     mask: np.ndarray | None = None,
     bias: np.ndarray | None = None,
+    *,
+    cap: float | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Scaled dot-product attention: output `*B T Dv` and weights `*B T S`.
 
     Vaswani et al. 2017, eq. 1, arXiv:1706.03762. Queries are `*B T Dh`, keys `*B S Dh`,
-    values `*B S Dv`; mask (True = may attend) and bias broadcast to `*B T S`.
+    values `*B S Dv`; mask (True = may attend) and bias broadcast to `*B T S`. A soft
+    cap c makes c tanh(s / c) of each score s (arXiv:2408.00118, section 2).
     """
     q, k, v = floats(q, k, v)
     scores = np.empty((*q.shape[:-1], k.shape[-2]))
     for *b, i, j in np.ndindex(scores.shape):
         scores[*b, i, j] = q[*b, i] @ k[*b, j] / math.sqrt(q.shape[-1])
+        if cap is not None:
+            scores[*b, i, j] = cap * math.tanh(scores[*b, i, j] / cap)
     weights = _rows(scores if bias is None else scores + bias, mask)
     output = np.zeros((*weights.shape[:-1], v.shape[-1]))
     for *b, i, j in np.ndindex(weights.shape):
         if weights[*b, i, j] > 0:  # a NaN of weight 0 stays out
             output[*b, i] += weights[*b, i, j] * v[*b, j]
     return output, weights
+
+
+def _rms(x: np.ndarray, eps: float) -> np.ndarray:
+    return x / np.sqrt((x**2).mean(axis=-1, keepdims=True) + eps)
 
 
 def additive_attention(
@@ -81,6 +91,11 @@ def multihead(
     mask: np.ndarray | None = None,
     bias: np.ndarray | None = None,
     rotary_base: float | None = None,
+    scaling: Any = None,
+    window: int | None = None,
+    scale: float | None = None,
+    cap: float | None = None,
+    eps: float = 1e-6,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Multi-head attention, one head after the other: `*B T D` and weights `*B H T S`.
 
@@ -96,6 +111,11 @@ def multihead(
         mask: True where a query may attend, `T S` or `*#B #H #T #S`.
         bias: Added to the scores, broadcasting to `*B H T S`.
         rotary_base: Base of rotary positions; None has none.
+        scaling: How they are stretched, a `RotaryScaling`.
+        window: Positions that a query sees, itself among them.
+        scale: What the products are multiplied by; None means 1 / sqrt(Dh).
+        cap: Soft cap of the scores.
+        eps: Of the RMS norms of queries and keys, where weights have a `q_norm`.
     """
     context = x if context is None else context
     q = linear(x, weights, "q_proj")
@@ -105,19 +125,31 @@ def multihead(
     scores = (*x.shape[:-2], n_heads, x.shape[-2], context.shape[-2])
     mask = np.broadcast_to(True if mask is None else mask, scores)
     bias = np.broadcast_to(0.0 if bias is None else bias, scores)
+    if window is not None:
+        near = [
+            [abs(i - j) < window for j in range(scores[-1])] for i in range(scores[-2])
+        ]
+        mask = mask & np.array(near)
     outputs, maps = [], []
     for head in range(n_heads):
         own = slice(head * width, (head + 1) * width)
         shared = slice(head // group * width, (head // group + 1) * width)
         q_head, k_head = q[..., own], k[..., shared]
+        if "q_norm.weight" in weights:
+            q_head = _rms(q_head, eps) * weights["q_norm.weight"]
+            k_head = _rms(k_head, eps) * weights["k_norm.weight"]
         if rotary_base is not None:
-            q_head, k_head = (rotary(t, rotary_base) for t in (q_head, k_head))
+            turns = {"base": rotary_base, "scaling": scaling}
+            q_head, k_head = (rotary(t, **turns) for t in (q_head, k_head))
+        if scale is not None:
+            q_head = q_head * scale * math.sqrt(width)
         output, w = attention(
             q_head,
             k_head,
             v[..., shared],
             mask[..., head, :, :],
             bias[..., head, :, :],
+            cap=cap,
         )
         outputs.append(output)
         maps.append(w)

@@ -1,13 +1,15 @@
 """A transformer block: norms, MLP and skip connections, one position at a time."""
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
-from course_lib.oracle.attention import multihead
+from course_lib.oracle.attention import multihead, softmax
 from course_lib.oracle.weights import Weights, floats, linear, part
 
-__all__ = ["activate", "block", "feed_forward", "layer_norm", "rms_norm"]
+__all__ = ["activate", "block", "experts", "feed_forward", "layer_norm", "rms_norm"]
 
 _ERF = np.vectorize(math.erf)
 
@@ -62,16 +64,46 @@ def norm(x: np.ndarray, weights: Weights, name: str, eps: float) -> np.ndarray:
 
 
 def feed_forward(x: np.ndarray, weights: Weights, activation: str) -> np.ndarray:
-    """Feed-forward network (MLP): linear, activation, linear; or SwiGLU.
+    """Feed-forward network (MLP): linear, activation, linear; or gated, as SwiGLU is.
 
     Vaswani et al. 2017, eq. 2, arXiv:1706.03762; Shazeer 2020, eq. 6, arXiv:2002.05202.
+    It is gated where there is a `gate_proj`.
     """
     up = linear(x, weights, "up_proj")
-    if activation == "swiglu":
-        hidden = activate(linear(x, weights, "gate_proj"), "silu") * up
+    if "gate_proj.weight" in weights:
+        name = "silu" if activation == "swiglu" else activation
+        hidden = activate(linear(x, weights, "gate_proj"), name) * up
     else:
         hidden = activate(up, activation)
     return linear(hidden, weights, "down_proj")
+
+
+def experts(
+    x: np.ndarray,
+    weights: Weights,
+    top_k: int,
+    *,
+    gate: str = "softmax",
+    normalize: bool = True,
+    activation: str = "silu",
+) -> np.ndarray:
+    """Mixture of experts, one token and one expert at a time.
+
+    Shazeer et al. 2017, section 2, arXiv:1701.06538; sigmoid gates and the bias of the
+    choice as in DeepSeek-AI 2024, section 2.1.2, arXiv:2412.19437.
+    """
+    shared = part(weights, "shared")
+    out = feed_forward(x, shared, activation) if shared else np.zeros_like(x)
+    for row in np.ndindex(x.shape[:-1]):
+        scores = linear(x[row], weights, "router")
+        scores = softmax(scores) if gate == "softmax" else 1 / (1 + np.exp(-scores))
+        best = np.argsort(-(scores + weights.get("balance", 0)), kind="stable")[:top_k]
+        for e in best:
+            names = ("up_proj", "gate_proj", "down_proj")
+            own = {f"{n}.weight": weights[n][e].T for n in names if n in weights}
+            size = scores[e] / (scores[best].sum() if normalize else 1)
+            out[row] += size * feed_forward(x[row], own, activation)
+    return out
 
 
 def block(
@@ -88,12 +120,17 @@ def block(
     rotary_base: float | None = None,
     memory: np.ndarray | None = None,
     memory_mask: np.ndarray | None = None,
+    scaling: Any = None,
+    window: int | None = None,
+    scale: float | None = None,
+    cap: float | None = None,
+    routing: Mapping[str, Any] | None = None,
 ) -> np.ndarray:
     """One transformer block in evaluation mode; `form` says where the norm stands.
 
     Options are those of `multihead` and `feed_forward`. Memory, `*B S D`, is the
-    context of cross-attention; None has none. The forms are "pre", "post" and
-    "res_post".
+    context of cross-attention; None has none. The forms are "pre", "post", "res_post"
+    and "sandwich". `routing` holds options of `experts`.
     """
 
     def sublayer(h, name, f):
@@ -104,17 +141,23 @@ def block(
             return h + f(normalize(h))
         if form == "post":
             return normalize(h + f(h))
+        if form == "sandwich":
+            return h + norm(f(normalize(h)), weights, f"{name}_post_norm", eps)
         return h + normalize(f(h))
 
     own, cross = part(weights, "attention"), part(weights, "cross_attention")
 
     def attend(h):
-        return multihead(h, None, own, n_heads, n_kv_heads, mask, bias, rotary_base)[0]
+        turned = (rotary_base, scaling, window, scale, cap, eps)
+        return multihead(h, None, own, n_heads, n_kv_heads, mask, bias, *turned)[0]
 
     def attend_to_memory(h):
         return multihead(h, memory, cross, n_heads, n_kv_heads, memory_mask)[0]
 
     def mlp(h):
+        if routing is not None:
+            mixture = part(weights, "feed_forward")
+            return experts(h, mixture, activation=activation, **routing)
         return feed_forward(h, part(weights, "feed_forward"), activation)
 
     (h,) = floats(x)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from course_lib.config import GPTConfig
 from course_lib.oracle.block import activate, block, norm
 from course_lib.oracle.masks import causal_mask
 from course_lib.oracle.position import alibi_bias, relative_bias, sinusoidal
@@ -37,7 +38,14 @@ def _stack(
     if config.position == "relative":
         table = weights[f"{positions}.table.weight"]
         bias = relative_bias(table, x.shape[-2], x.shape[-2])
+    base = getattr(config, "rope_base", 10000.0)
+    turned: dict[str, Any] = {
+        "rotary_base": base if config.position == "rotary" else None
+    }
     for i in range(n_layers or config.n_layers):
+        today: dict[str, Any] = {}
+        if isinstance(config, GPTConfig):
+            today = _today(config, i)
         x = block(
             x,
             part(weights, f"{blocks}.{i}"),
@@ -48,11 +56,29 @@ def _stack(
             eps=config.norm_eps,
             mask=mask,
             bias=bias,
-            rotary_base=10000.0 if config.position == "rotary" else None,
             memory=memory,
             memory_mask=memory_mask,
+            **(turned | today),
         )
     return x if config.norm == "post" else norm(x, weights, final, config.norm_eps)
+
+
+def _today(config: GPTConfig, layer: int) -> dict[str, Any]:
+    """What the layers of a decoder of today have besides, each of its own kind."""
+    local = config.has_window(layer)
+    found: dict[str, Any] = {"scale": config.attention_scale, "cap": config.score_cap}
+    found |= {"window": config.window if local else None}
+    if config.position == "rotary" and local and config.local_rope_base is not None:
+        found |= {"rotary_base": config.local_rope_base}
+    else:
+        found |= {"scaling": config.rope_scaling}
+    if config.n_experts is not None:
+        found["routing"] = {
+            "top_k": config.experts_per_token,
+            "gate": config.expert_gate,
+            "normalize": config.normalize_gates,
+        }
+    return found
 
 
 def _positions(
@@ -77,11 +103,16 @@ def gpt(
     """
     n = ids.shape[-1]
     past = causal_mask(n, n)
-    x = weights["tokens.weight"][ids] + _positions(n, weights, config)
+    x = weights["tokens.weight"][ids]
+    x = x * (math.sqrt(config.d_model) if config.scale_embeddings else 1.0)
+    x = x + _positions(n, weights, config)
     x = _stack(x, weights, config, past if mask is None else past & mask)
     if config.tie_head:
-        return x @ weights["tokens.weight"].T
-    return linear(x, weights, "head")
+        logits = x @ weights["tokens.weight"].T
+    else:
+        logits = linear(x, weights, "head")
+    cap = config.logit_cap
+    return logits if cap is None else cap * np.tanh(logits / cap)
 
 
 def bert(

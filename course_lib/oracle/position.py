@@ -2,6 +2,7 @@
 
 import cmath
 import math
+from typing import Any
 
 import numpy as np
 
@@ -28,17 +29,53 @@ def sinusoidal(
     return table
 
 
-def rotary(x: np.ndarray, base: float = 10000.0, offset: int = 0) -> np.ndarray:
+def rotary_speed(i: int, d_head: int, base: float, scaling: Any = None) -> float:
+    """The angle by which a step turns pair i of a head, stretched by a `RotaryScaling`.
+
+    Su et al. 2021, section 3.2, arXiv:2104.09864; for the rules see `RotaryScaling`.
+    """
+    theta = base ** (-2 * i / d_head)
+    if scaling is None:
+        return theta
+    s, length = scaling.factor, scaling.original_len
+    if scaling.kind == "linear":
+        return theta / s
+    if scaling.kind == "ntk":
+        return (base * s ** (d_head / max(d_head - 2, 1))) ** (-2 * i / d_head)
+    if scaling.kind == "llama3":
+        waves = length * theta / (2 * math.pi)  # in the longest text of the training
+        low, high = scaling.low_freq_factor, scaling.high_freq_factor
+        keep = min(max((waves - low) / (high - low), 0), 1)
+    else:
+
+        def pair_of(turns):
+            return (
+                d_head / 2 * math.log(length / (turns * 2 * math.pi)) / math.log(base)
+            )
+
+        low, high = pair_of(scaling.beta_fast), pair_of(scaling.beta_slow)
+        if scaling.truncate:
+            low, high = math.floor(low), math.ceil(high)
+        low, high = max(low, 0), min(high, d_head - 1)
+        high = high + 0.001 if low == high else high
+        keep = 1 - min(max((i - low) / (high - low), 0), 1)
+    return (1 - keep) * theta / s + keep * theta
+
+
+def rotary(
+    x: np.ndarray, base: float = 10000.0, offset: int = 0, scaling: Any = None
+) -> np.ndarray:
     """Rotary positions: turn each pair (i, i + Dh/2), as a complex number, by an angle.
 
     Su et al. 2021, section 3.2, arXiv:2104.09864. Queries or keys are `*B T Dh`; the
     first stands at position `offset`.
     """
     (x,) = floats(x)
+    size = 1.0 if scaling is None else scaling.amplitude
     turned, half = np.empty_like(x), x.shape[-1] // 2
     for *b, t, i in np.ndindex(*x.shape[:-1], half):
-        angle = (offset + t) / base ** (2 * i / x.shape[-1])
-        pair = complex(x[*b, t, i], x[*b, t, half + i]) * cmath.exp(1j * angle)
+        angle = (offset + t) * rotary_speed(i, x.shape[-1], base, scaling)
+        pair = complex(x[*b, t, i], x[*b, t, half + i]) * size * cmath.exp(1j * angle)
         turned[*b, t, i], turned[*b, t, half + i] = pair.real, pair.imag
     return turned
 

@@ -23,6 +23,7 @@ from course_lib.torch.evaluation import *
 from course_lib.torch.extra.additive_attention import *
 from course_lib.torch.extra.dilated_cnn import *
 from course_lib.torch.extra.efficient_attention import *
+from course_lib.torch.extra.experts import *
 from course_lib.torch.extra.graph import *
 from course_lib.torch.extra.kernel_regression import *
 from course_lib.torch.extra.recurrent import *

@@ -36,17 +36,24 @@ def attention(
     *,
     mask: Bool[Tensor, "*#B #T #S"] | None = None,
     bias: Float[Tensor, "*#B #T #S"] | None = None,
+    scale: float | None = None,
+    cap: float | None = None,
 ) -> tuple[Float[Tensor, "*B T Dv"], Float[Tensor, "*B T S"]]:
     """Scaled dot-product attention: average the values, weighted by query-key match.
 
-    A query may attend where `mask` is True; `bias` is added to the scores. Returns the
+    A query may attend where `mask` is True; `bias` is added to the scores. `scale` is
+    what products are multiplied by, 1 / sqrt(d) if None, and `cap` a soft cap c of the
+    scores s, c tanh(s / c) (Gemma 2, section 2, arXiv:2408.00118). Returns the
     averages, and the weights that made them: a row sums to 1, or is 0 where the mask
     forbids every key. NaN in a value reaches every output, also where the mask forbids
     it, since 0 times NaN is NaN.
     """
     check_tensors(torch.Tensor, q=q, k=k, v=v, bias=bias)
     check_attention(q.shape, k.shape, v.shape, mask, bias)
-    scores = q @ k.mT / math.sqrt(q.shape[-1])  # *B T S
+    root = math.sqrt(q.shape[-1]) if scale is None else 1 / scale
+    scores = q @ k.mT / root  # *B T S
+    if cap is not None:
+        scores = cap * (scores / cap).tanh()
     if bias is not None:
         scores = scores + bias
     if mask is not None:

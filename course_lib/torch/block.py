@@ -3,20 +3,24 @@ r"""The transformer block (PyTorch).
     post:      x <- LN(x + f(x))                                         (eq. 1)
     pre:       x <- x + f(LN(x))                                         (eq. 2)
     res_post:  x <- x + LN(f(x))                                         (eq. 3)
+    sandwich:  x <- x + LN'(f(LN(x)))                                    (eq. 4)
 
 with f attention first, then the feed-forward network. Eq. 1: Vaswani et al. 2017,
 section 3.1, arXiv:1706.03762. Eq. 2: Xiong et al. 2020, arXiv:2002.04745. Eq. 3: Liu
-et al. 2022 (Swin Transformer V2), section 3.2, arXiv:2111.09883.
+et al. 2022 (Swin Transformer V2), section 3.2, arXiv:2111.09883. Eq. 4: Ding et al.
+2021 (CogView), section 2.4, arXiv:2105.13290; also that of Gemma 2 and 3.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Any
 
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from course_lib.checks import check_choice, check_memory
 from course_lib.config import NORMS
+from course_lib.torch.extra.experts import MixtureOfExperts
 from course_lib.torch.feed_forward import FeedForward
 from course_lib.torch.generation.cache import LayerCache
 from course_lib.torch.multihead import KeysValues, MultiHeadAttention
@@ -31,9 +35,11 @@ Layer = Callable[[Tensor], Tensor]  # keeps shapes: *B T D
 class Block(nn.Module):
     """Transformer block: attention and an MLP, each with a norm and a skip connection.
 
-    The norm stands "pre", "post" or "res_post". Dropout acts on attention weights and
-    on each part's output; `rotary` is self-attention's alone. With `cross_attention` a
-    memory is read between the two parts.
+    The norm stands "pre", "post" or "res_post", or there are two ("sandwich"). Dropout
+    acts on attention weights and on each part's output; `rotary` is self-attention's
+    alone. With `cross_attention` a memory is read between the two parts. `gated` is the
+    MLP's, `attention` holds further options of self-attention, and `experts` those of
+    a `MixtureOfExperts` in place of the MLP.
     """
 
     def __init__(
@@ -50,6 +56,9 @@ class Block(nn.Module):
         bias: bool = True,
         n_kv_heads: int | None = None,
         rotary: Rotary | None = None,
+        gated: bool = False,
+        attention: Mapping[str, Any] | None = None,
+        experts: Mapping[str, Any] | None = None,
         cross_attention: bool = False,
     ):
         super().__init__()
@@ -59,12 +68,22 @@ class Block(nn.Module):
         attend = partial(MultiHeadAttention, d_model, n_heads, **options)
         self.norm = norm
         self.attention_norm = new_norm()
-        self.attention = attend(rotary=rotary)
+        self.attention = attend(rotary=rotary, **(attention or {}))
         if cross_attention:
             self.cross_attention_norm = new_norm()
         self.cross_attention = attend() if cross_attention else None
         self.feed_forward_norm = new_norm()
-        self.feed_forward = FeedForward(d_model, d_ff, activation=activation, bias=bias)
+        form = {"activation": activation, "gated": gated}
+        if experts is None:
+            self.feed_forward = FeedForward(d_model, d_ff, bias=bias, **form)
+        else:
+            self.feed_forward = MixtureOfExperts(d_model, d_ff, **experts, **form)
+        # Each part's second norm, where there is one.
+        two = norm == "sandwich"
+        self.attention_post_norm = new_norm() if two else None
+        self.feed_forward_post_norm = new_norm() if two else None
+        two = two and cross_attention
+        self.cross_attention_post_norm = new_norm() if two else None
         self.dropout = nn.Dropout(dropout)
 
     def forward(
@@ -88,14 +107,20 @@ class Block(nn.Module):
         attend = partial(
             self.attention, mask=mask, causal=causal, score_bias=score_bias, cache=cache
         )
-        x = self.residual(x, self.attention_norm, attend)
+        x = self.residual(x, self.attention_norm, attend, self.attention_post_norm)
         if self.cross_attention is not None:
             read = partial(self.cross_attention, context=memory, mask=memory_mask)
-            x = self.residual(x, self.cross_attention_norm, read)
-        return self.residual(x, self.feed_forward_norm, self.feed_forward)
+            post = self.cross_attention_post_norm
+            x = self.residual(x, self.cross_attention_norm, read, post)
+        post = self.feed_forward_post_norm
+        return self.residual(x, self.feed_forward_norm, self.feed_forward, post)
 
-    def residual(self, x: Tensor, norm: Layer, f: Layer) -> Tensor:
-        """Skip connection: x plus what f adds to it, with the norm of eq. 1, 2 or 3."""
+    def residual(
+        self, x: Tensor, norm: Layer, f: Layer, post: Layer | None = None
+    ) -> Tensor:
+        """Skip connection: x plus what f adds to it, with the norms of eq. 1 to 4."""
+        if post is not None:
+            return x + post(self.dropout(f(norm(x))))
         if self.norm == "pre":
             return x + self.dropout(f(norm(x)))
         if self.norm == "post":

@@ -1,10 +1,11 @@
 r"""Feed-forward network and its activations (PyTorch).
 
     FFN(x) = W_down g(W_up x)                                            (eq. 1)
-    SwiGLU(x) = W_down (silu(W_gate x) * W_up x)                         (eq. 2)
+    GLU(x) = W_down (g(W_gate x) * W_up x)                               (eq. 2)
 
 Eq. 1: Vaswani et al. 2017, eq. 2, arXiv:1706.03762. Eq. 2: Shazeer 2020, eq. 6,
-arXiv:2002.05202. GELU: Hendrycks and Gimpel 2016, arXiv:1606.08415.
+arXiv:2002.05202; SwiGLU has SiLU as its g, GEGLU GELU. GELU: Hendrycks and Gimpel
+2016, arXiv:1606.08415.
 """
 
 import torch.nn.functional as F
@@ -35,8 +36,8 @@ def activate(x: Float[Tensor, "*B"], name: str) -> Float[Tensor, "*B"]:
 class FeedForward(nn.Module):
     """Feed-forward network (MLP), applied to each position alone.
 
-    `d_ff` None means 4 D. The activation is a name for `activate`, or "swiglu", which
-    gates one map with another and has half as many parameters again.
+    `d_ff` None means 4 D. The activation is a name for `activate`; `gated` gates one
+    map with another and takes half as many parameters again. "swiglu" is "silu", gated.
     """
 
     def __init__(
@@ -47,6 +48,7 @@ class FeedForward(nn.Module):
         activation: str = "gelu",
         dropout: float = 0.0,
         bias: bool = True,
+        gated: bool = False,
     ):
         super().__init__()
         check_size("d_model", d_model)
@@ -54,9 +56,10 @@ class FeedForward(nn.Module):
         check_size("d_ff", d_ff)
         check_choice("activation", activation, ACTIVATIONS)
         check_rate("dropout", dropout)
-        self.activation = activation
+        self.gated = gated or activation == "swiglu"
+        self.activation = "silu" if activation == "swiglu" else activation
         self.up_proj = linear(d_model, d_ff, bias=bias)
-        if activation == "swiglu":
+        if self.gated:
             self.gate_proj = linear(d_model, d_ff, bias=bias)
         self.down_proj = linear(d_ff, d_model, bias=bias)
         self.dropout = nn.Dropout(dropout)
@@ -64,8 +67,8 @@ class FeedForward(nn.Module):
     def forward(self, x: Float[Tensor, "*B D"]) -> Float[Tensor, "*B D"]:
         """Eq. 1 or eq. 2, of each vector by itself."""
         hidden = self.up_proj(x)  # *B F
-        if self.activation == "swiglu":
-            hidden = activate(self.gate_proj(x), "silu") * hidden
+        if self.gated:
+            hidden = activate(self.gate_proj(x), self.activation) * hidden
         else:
             hidden = activate(hidden, self.activation)
         return self.dropout(self.down_proj(hidden))

@@ -13,10 +13,11 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from course_lib.checks import check_divides
-from course_lib.torch.masks import causal_mask
+from course_lib.checks import check_divides, check_size
+from course_lib.torch.attention import attention
+from course_lib.torch.masks import causal_mask, window_mask
 
-__all__ = ["fused_attention", "repeat_heads", "with_causal"]
+__all__ = ["fused_attention", "repeat_heads", "with_causal", "with_window"]
 
 
 def fused_attention(
@@ -29,19 +30,30 @@ def fused_attention(
     offset: int = 0,
     score_bias: Float[Tensor, "..."] | None = None,
     dropout: nn.Dropout | None = None,
+    window: int | None = None,
+    scale: float | None = None,
+    cap: float | None = None,
 ) -> Float[Tensor, "*B H T Dh"]:
     """Scaled dot-product attention of all heads at once, without the weights.
 
     H / G query heads share each key and value head. The first query stands at key
-    `offset`; with `causal` none may attend to a later one, besides what `mask` forbids.
-    A query that may attend to nothing gets 0.
+    `offset`; with `causal` none may attend to a later one, besides what `mask` forbids,
+    and with `window` to none so many positions away. `scale` and `cap` are those of
+    `attention`. A query that may attend to nothing gets 0.
     """
     t, s = q.shape[-2], k.shape[-2]
+    mask = with_window(mask, q, k, window, offset)
     plain = mask is None and score_bias is None
     if causal and t == 1 and s == offset + 1:  # the newest token sees all
         causal = False
     elif causal and not (plain and t == s):  # the flag is for this case alone
         causal, mask = False, with_causal(mask, q, k, offset)
+    if cap is not None:  # the kernel knows no soft cap
+        mask = with_causal(mask, q, k, offset) if causal else mask
+        k, v = (repeat_heads(x, q.shape[-3]) for x in (k, v))
+        rules = {"mask": mask, "bias": score_bias, "scale": scale, "cap": cap}
+        weights = attention(q, k, v, **rules)[1]
+        return (weights if dropout is None else dropout(weights)) @ v
     if score_bias is not None and mask is not None:
         score_bias = score_bias.masked_fill(~mask, -math.inf)
     return F.scaled_dot_product_attention(
@@ -51,6 +63,7 @@ def fused_attention(
         attn_mask=mask if score_bias is None else score_bias,
         dropout_p=dropout.p if dropout is not None and dropout.training else 0.0,
         is_causal=causal,
+        scale=scale,
         enable_gqa=q.shape[-3] != k.shape[-3],
     )
 
@@ -65,6 +78,25 @@ def with_causal(
     with q.device:
         past = causal_mask(q.shape[-2], k.shape[-2], offset=offset)
     return past if mask is None else mask & past
+
+
+def with_window(
+    mask: Bool[Tensor, "..."] | None,
+    q: Float[Tensor, "*B H T Dh"],
+    k: Float[Tensor, "*B G S Dh"],
+    window: int | None,
+    offset: int = 0,
+) -> Bool[Tensor, "..."] | None:
+    """A mask that also forbids what is `window` positions away, or farther."""
+    if window is None:
+        return mask
+    check_size("window", window)
+    t, s = q.shape[-2], k.shape[-2]
+    if s <= window:  # nothing is so far away
+        return mask
+    with q.device:
+        near = window_mask(t, s, size=window, offset=offset)
+    return near if mask is None else mask & near
 
 
 def repeat_heads(

@@ -8,9 +8,11 @@ position of a sequence is an example (teacher forcing): logits at t are about to
 t + 1.
 
 Departures: positions may be any of `SCHEMES`, and the blocks of any form of block.py.
-With norm="post" no norm follows the last block, which ends in one.
+With norm="post" no norm follows the last block, which ends in one. Decoders of today,
+such as Llama, Qwen and Gemma, are the same model in other forms: see `GPTConfig`.
 """
 
+import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
@@ -23,6 +25,7 @@ from course_lib.torch.generation.cache import KVCache, span
 from course_lib.torch.init import normal_start
 from course_lib.torch.linear import linear
 from course_lib.torch.norm import final_norm
+from course_lib.torch.position.rotary import Rotary
 from course_lib.torch.position.schemes import make_positions
 
 __all__ = ["GPT"]
@@ -38,8 +41,8 @@ class GPT(nn.Module):
         self.positions = make_positions(config, config.max_len)
         self.dropout = nn.Dropout(config.dropout)
         self.blocks = nn.ModuleList(
-            Block(**config.block, rotary=self.positions.rotary)
-            for _ in range(config.n_layers)
+            Block(**config.layer(i), rotary=self._rotary(i))
+            for i in range(config.n_layers)
         )
         self.norm = final_norm(config)
         self.head = None
@@ -62,13 +65,19 @@ class GPT(nn.Module):
         """
         check_ids("ids", ids, self.config.vocab_size)
         offset, n_keys = span(cache, ids.shape[1])
-        x = self.dropout(self.positions.add(self.tokens(ids), offset))  # B T D
+        x = self.tokens(ids)
+        if self.config.scale_embeddings:  # by a number of the table's own dtype
+            x = x * torch.tensor(self.config.d_model**0.5, dtype=x.dtype).item()
+        x = self.dropout(self.positions.add(x, offset))  # B T D
         bias = self.positions.bias(ids.shape[1], n_keys, offset, like=x)
         for i, block in enumerate(self.blocks):
             layer = cache and cache[i]
             x = block(x, mask=mask, causal=True, score_bias=bias, cache=layer)
         x = self.norm(x)
-        return F.linear(x, self.tokens.weight) if self.head is None else self.head(x)
+        logits = F.linear(x, self.tokens.weight) if self.head is None else self.head(x)
+        if (cap := self.config.logit_cap) is not None:
+            logits = cap * (logits / cap).tanh()
+        return logits
 
     def begin(self, batch: int, max_len: int) -> KVCache:
         """An empty cache for texts of up to `max_len` tokens."""
@@ -81,3 +90,11 @@ class GPT(nn.Module):
     ) -> Float[Tensor, "B T V"]:
         """Logits after each of the newest tokens, which the cache takes in."""
         return self(ids, cache=cache)
+
+    def _rotary(self, layer: int) -> Rotary | None:
+        """What turns queries and keys in a layer: windows may have a base apart."""
+        config, rotary = self.config, self.positions.rotary
+        if rotary is None or config.local_rope_base is None:
+            return rotary
+        local = Rotary(config.d_head, config.local_rope_base)
+        return local if config.has_window(layer) else rotary

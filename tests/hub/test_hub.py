@@ -167,7 +167,7 @@ def test_a_checkpoint_in_parts_is_read_whole(wing, rng, tmp_path):
         ({"pruned_heads": {"0": [1]}}, "pruned_heads"),
         ({"is_encoder_decoder": True}, "is_encoder_decoder=True"),
         ({"model_type": "gpt_neo"}, "model_type='gpt_neo'"),
-        ({"architectures": ["LlamaForCausalLM"]}, "GPT2LMHeadModel.*LlamaForCausalLM"),
+        ({"architectures": ["MambaForCausalLM"]}, "GPT2LMHeadModel.*MambaForCausalLM"),
         ({"architectures": ...}, "architectures .* got none"),
         ({"quantization_config": {"bits": 4}}, "quantization_config="),
         ({"rope_theta": 10000.0, "alibi": True}, "alibi=True, rope_theta=10000.0"),

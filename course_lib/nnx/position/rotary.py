@@ -4,7 +4,8 @@ r"""Rotary positions (RoPE): queries and keys turned by their place (Flax NNX).
 
 with R(a) the rotation by an angle a: Su et al. 2021, section 3.2, arXiv:2104.09864.
 Which features make a pair is a convention; this is Hugging Face's for LLaMA ("rotate
-half": i with i + Dh/2), where the paper pairs neighbors.
+half": i with i + Dh/2), where the paper pairs neighbors. For texts longer than those of
+the training, angles are stretched: `RotaryScaling` has the rules.
 """
 
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from jax import Array
 from jaxtyping import Float, Int
 
 from course_lib.checks import check_even, check_positive, check_rotary
+from course_lib.config import RotaryScaling
 from course_lib.nnx.position.base import Positions
 
 __all__ = ["Rotary"]
@@ -29,11 +31,13 @@ class Rotary(Positions):
 
     Nothing is learned. The dot product of a turned query and a turned key depends on
     the distance between them, and not on where they stand. The fastest pair turns by
-    one radian a position, the slowest nearly `base` times as slowly.
+    one radian a position, the slowest nearly `base` times as slowly; `scaling` slows
+    them down.
     """
 
     d_head: int
     base: float = 10000.0
+    scaling: RotaryScaling | None = None
 
     def __post_init__(self):
         check_even("d_head", self.d_head)
@@ -47,7 +51,8 @@ class Rotary(Positions):
         # Angles of large positions need at least 32 bits, whatever the queries have.
         speeds = _speeds(self, jnp.promote_types(x.dtype, jnp.float32))
         angles = (offset + jnp.arange(x.shape[-2]))[:, None] * speeds  # T Dh/2
-        cos, sin = jnp.cos(angles).astype(x.dtype), jnp.sin(angles).astype(x.dtype)
+        size = 1.0 if self.scaling is None else self.scaling.amplitude
+        cos, sin = ((size * f(angles)).astype(x.dtype) for f in (jnp.cos, jnp.sin))
         first, second = jnp.split(x, 2, axis=-1)
         turned = first * cos - second * sin, second * cos + first * sin
         return jnp.concatenate(turned, axis=-1)
@@ -61,5 +66,8 @@ class Rotary(Positions):
 @lru_cache(maxsize=8)
 def _speeds(rotary: Rotary, dtype: Any) -> Array:
     exponents = np.arange(0, rotary.d_head, 2, dtype=np.float64) / rotary.d_head
+    speeds = rotary.base**-exponents
+    if rotary.scaling is not None:
+        speeds = rotary.scaling.speeds(rotary.d_head, rotary.base)
     with jax.ensure_compile_time_eval():  # a constant also of compiled programs
-        return jnp.asarray(rotary.base**-exponents, dtype=dtype)
+        return jnp.asarray(speeds, dtype=dtype)

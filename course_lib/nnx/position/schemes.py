@@ -28,7 +28,7 @@ SCHEMES: dict[str, Callable[[Any, int, nnx.Rngs], Positions]] = {
     "sinusoidal": lambda c, n, rngs: Sinusoidal(
         n, c.d_model, interleaved=getattr(c, "interleaved", True)
     ),
-    "rotary": lambda c, n, rngs: Rotary(c.d_head),
+    "rotary": lambda c, n, rngs: Rotary(**c.rotary),
     "alibi": lambda c, n, rngs: ALiBi(c.n_heads),
     "relative": lambda c, n, rngs: RelativeBias(c.n_heads, rngs=rngs),
 }

@@ -4,7 +4,8 @@ r"""Rotary positions (RoPE): queries and keys turned by their place (PyTorch).
 
 with R(a) the rotation by an angle a: Su et al. 2021, section 3.2, arXiv:2104.09864.
 Which features make a pair is a convention; this is Hugging Face's for LLaMA ("rotate
-half": i with i + Dh/2), where the paper pairs neighbors.
+half": i with i + Dh/2), where the paper pairs neighbors. For texts longer than those of
+the training, angles are stretched: `RotaryScaling` has the rules.
 """
 
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from course_lib.checks import check_even, check_positive, check_rotary
+from course_lib.config import RotaryScaling
 from course_lib.torch.position.base import Positions
 
 __all__ = ["Rotary"]
@@ -26,11 +28,13 @@ class Rotary(Positions):
 
     Nothing is learned. The dot product of a turned query and a turned key depends on
     the distance between them, and not on where they stand. The fastest pair turns by
-    one radian a position, the slowest nearly `base` times as slowly.
+    one radian a position, the slowest nearly `base` times as slowly; `scaling` slows
+    them down.
     """
 
     d_head: int
     base: float = 10000.0
+    scaling: RotaryScaling | None = None
 
     def __post_init__(self):
         check_even("d_head", self.d_head)
@@ -61,11 +65,15 @@ def _turns(
     # Angles of large positions need at least 32 bits, whatever the queries have.
     speeds = _speeds(rotary, torch.promote_types(dtype, torch.float32), device)
     angles = torch.arange(offset, offset + n, device=device)[:, None] * speeds
-    return angles.cos().to(dtype), angles.sin().to(dtype)
+    size = 1.0 if rotary.scaling is None else rotary.scaling.amplitude
+    return (size * angles.cos()).to(dtype), (size * angles.sin()).to(dtype)
 
 
 @lru_cache(maxsize=8)
 @torch.inference_mode(False)
 def _speeds(rotary: Rotary, dtype: torch.dtype, device: torch.device) -> Tensor:
+    if rotary.scaling is not None:
+        speeds = rotary.scaling.speeds(rotary.d_head, rotary.base)
+        return torch.from_numpy(speeds).to(dtype).to(device)
     exponents = torch.arange(0, rotary.d_head, 2, dtype=torch.float64) / rotary.d_head
     return (rotary.base**-exponents).to(dtype).to(device)

@@ -24,7 +24,7 @@ SCHEMES: dict[str, Callable[[Any, int], Positions]] = {
     "sinusoidal": lambda c, n: Sinusoidal(
         n, c.d_model, interleaved=getattr(c, "interleaved", True)
     ),
-    "rotary": lambda c, n: Rotary(c.d_head),
+    "rotary": lambda c, n: Rotary(**c.rotary),
     "alibi": lambda c, n: ALiBi(c.n_heads),
     "relative": lambda c, n: RelativeBias(c.n_heads),
 }

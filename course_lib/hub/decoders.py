@@ -1,0 +1,369 @@
+"""Checkpoints of Llama, Qwen2, Qwen3, Gemma 3 and of mixtures: each becomes a `GPT`.
+
+They share one architecture and nearly all names; a `Decoder` says what one family has
+of its own. Three things are stored otherwise than here: Gemma's norms multiply by one
+plus their weight, each expert's matrices lie apart or gate and up side by side, and all
+are output by input, where ours, of several experts, are input by output.
+"""
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from course_lib.config import GPTConfig, RotaryScaling
+from course_lib.hub.conversion import Arrays, Conversion
+from course_lib.hub.fields import Fields
+
+_LAYER, _OURS = "layers.#.", "blocks.#."
+_TABLE = {
+    "embed_tokens": "tokens",
+    "norm": "norm",
+    _LAYER + "input_layernorm": _OURS + "attention_norm",
+    _LAYER + "post_attention_layernorm": _OURS + "feed_forward_norm",
+} | {
+    f"{_LAYER}{theirs}.{part}": f"{_OURS}{ours}.{part}"
+    for theirs, ours, parts in (
+        ("self_attn", "attention", "q_proj k_proj v_proj o_proj q_norm k_norm"),
+        ("mlp", "feed_forward", "gate_proj up_proj down_proj"),
+    )
+    for part in parts.split()
+}
+_SANDWICH = {
+    _LAYER + "post_attention_layernorm": _OURS + "attention_post_norm",
+    _LAYER + "pre_feedforward_layernorm": _OURS + "feed_forward_norm",
+    _LAYER + "post_feedforward_layernorm": _OURS + "feed_forward_post_norm",
+}
+_EXPERTS = {
+    f"{_LAYER}{theirs}.{part}": f"{_OURS}feed_forward.{ours}"
+    for theirs in ("mlp", "block_sparse_moe")
+    for part, ours in (
+        ("gate", "router"),
+        *((f"experts.{m}", m) for m in ("gate_proj", "up_proj", "down_proj")),
+    )
+}
+_MIXTRAL = {"w1": "gate_proj", "w2": "down_proj", "w3": "up_proj"}
+# Angles that early checkpoints hold, and that ours computes.
+_ANGLES = frozenset({_LAYER + "self_attn.rotary_emb.inv_freq"})
+_KINDS = {"full_attention": "global", "sliding_attention": "window"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decoder:
+    """A family of decoders: how its config.json is read, beyond what all share."""
+
+    ARCHITECTURES: tuple[str, ...]
+    own: Callable[[Fields], dict[str, Any]]  #: Reads the family's own fields
+    theta: float = 10000.0  #: Base of its angles where the file says nothing
+    tied: bool = False  #: Whether its head is tied where the file says nothing
+    activation: str = "hidden_act"  #: Name of that field
+    n_kv_heads: Any = None  #: Key heads where the file says nothing; None: as queries
+    plus_one: bool = False  #: Whether norms multiply by one plus their weight
+
+    def conversion(
+        self, fields: Fields, architecture: str, names: set[str]
+    ) -> Conversion:
+        """Translate the family's configuration."""
+        own = self.own(fields)
+        fallback = {"hidden_act": "silu"}.get(self.activation, "gelu_pytorch_tanh")
+        tied = fields.take("tie_word_embeddings", self.tied)
+        options = {
+            "vocab_size": fields.take("vocab_size"),
+            "max_len": fields.take("max_position_embeddings"),
+            "d_model": fields.take("hidden_size"),
+            "n_layers": fields.take("num_hidden_layers"),
+            "n_heads": fields.take("num_attention_heads"),
+            "n_kv_heads": fields.take("num_key_value_heads", self.n_kv_heads),
+            "head_dim": fields.take("head_dim", None),
+            "d_ff": fields.take("intermediate_size"),
+            "activation": fields.activation(self.activation, fallback),
+            "norm_kind": "rms",
+            "norm_eps": fields.take("rms_norm_eps", 1e-6),
+            "gated": True,
+            "bias": False,
+            "position": "rotary",
+            "tie_head": tied,
+        }
+        if "rope_base" not in own:
+            own |= rotary(fields, self.theta)
+        config = GPTConfig(**(options | own))
+        # Rates of dropout, losses, noise in training, and ways of computing the same.
+        fields.finish(
+            silent=(
+                *("attention_dropout", "pretraining_tp", "cache_implementation"),
+                *("output_router_logits", "router_aux_loss_coef"),
+                "router_jitter_noise",
+            )
+        )
+        table = _TABLE | (_EXPERTS if config.n_experts is not None else {})
+        table |= _SANDWICH if config.norm == "sandwich" else {}
+
+        def prepare(arrays: Arrays) -> Arrays:
+            if self.plus_one:
+                for name in [n for n in arrays if n.endswith("norm.weight")]:
+                    arrays[name] = 1 + arrays[name].astype(np.float32)
+            if config.n_experts is not None:
+                _stack_experts(arrays, config.n_experts)
+            return arrays
+
+        return Conversion(
+            model="GPT",
+            config=config,
+            prefix="model.",
+            table=table | {"lm_head": "tokens" if tied else "head"},
+            unused=_ANGLES,
+            prepare=prepare,
+        )
+
+
+def rotary(fields: Fields, theta: float) -> dict[str, Any]:
+    """The base of the angles and how they are stretched.
+
+    Older files have `rope_theta` and `rope_scaling`, newer ones both in
+    `rope_parameters`.
+    """
+    old, new = (fields.take(name, None) for name in ("rope_scaling", "rope_parameters"))
+    if old and new:
+        raise ValueError(
+            f"{fields.where} must say once how positions turn: it has rope_scaling="
+            f"{old!r} and rope_parameters={new!r}. Take out one of them."
+        )
+    fields.must("partial_rotary_factor", 1.0, 1)
+    name = "rope_scaling" if old else "rope_parameters"
+    theta = fields.take("rope_theta", None) or theta
+    given = {"rope_theta": theta} | (old or new or {})
+    base, scaling = _turning(given, name, fields)
+    return {"rope_base": base, "rope_scaling": scaling}
+
+
+def _turning(
+    given: Any, name: str, fields: Fields
+) -> tuple[float, RotaryScaling | None]:
+    """Base and scaling of one such dictionary, every entry of which is used."""
+    left = {key: value for key, value in dict(given).items() if value is not None}
+    kind = left.pop("rope_type", left.pop("type", "default"))
+    left.pop("type", None)
+    base = left.pop("rope_theta")
+    if left.get("partial_rotary_factor") == 1:
+        del left["partial_rotary_factor"]
+    scaling: dict[str, Any] = {}
+    if kind in ("linear", "llama3", "yarn"):
+        scaling = {"kind": kind, "factor": left.pop("factor", None)}
+        longest = fields.take("max_position_embeddings")
+        if kind != "linear":
+            length = left.pop("original_max_position_embeddings", None)
+            length = fields.take("original_max_position_embeddings", None) or length
+            scaling["original_len"] = length or longest
+        if kind == "llama3":
+            for key in ("low_freq_factor", "high_freq_factor"):
+                scaling[key] = left.pop(key, None)
+        if kind == "yarn":
+            if scaling["factor"] is None:
+                scaling["factor"] = longest / scaling["original_len"]
+            scaling["truncate"] = left.pop("truncate", True)
+            scaling["beta_fast"] = left.pop("beta_fast", None) or 32
+            scaling["beta_slow"] = left.pop("beta_slow", None) or 1
+            sizes = [left.pop(key, None) for key in ("mscale", "mscale_all_dim")]
+            factor = left.pop("attention_factor", None)
+            if factor is None and all(sizes) and scaling["factor"] > 1:
+                up, down = (0.1 * m * math.log(scaling["factor"]) + 1 for m in sizes)
+                factor = up / down
+            scaling["attention_factor"] = factor
+        if None in (scaling[key] for key in scaling if key != "attention_factor"):
+            kind = None
+    if kind not in ("default", "linear", "llama3", "yarn") or left:
+        raise ValueError(
+            f"{fields.where} asks for {name}={given!r}, which our model does not have: "
+            "rope_type must be 'default', 'linear', 'yarn' or 'llama3', with its own "
+            "settings, all of them and no others."
+        )
+    # JSON may write 1000000 for 1000000.0.
+    for key in scaling:
+        if type(scaling[key]) is int and key != "original_len":
+            scaling[key] = float(scaling[key])
+    return float(base), RotaryScaling(**scaling) if scaling else None
+
+
+def _stack_experts(arrays: Arrays, n_experts: int) -> None:
+    """Put the matrices of a layer's experts into one array, `E Din Dout`, in place."""
+    apart: dict[str, dict[int, str]] = {}
+    for name in list(arrays):
+        stem, dot, leaf = name.partition(".experts.")
+        if found := re.fullmatch(r"(\d+)\.(\w+)\.weight", leaf):
+            part = _MIXTRAL.get(found[2], found[2])
+            apart.setdefault(f"{stem}.experts.{part}", {})[int(found[1])] = name
+        elif dot and leaf == "gate_up_proj":
+            gate, up = np.split(arrays.pop(name), 2, axis=1)
+            arrays[f"{stem}.experts.gate_proj"] = gate.swapaxes(1, 2)
+            arrays[f"{stem}.experts.up_proj"] = up.swapaxes(1, 2)
+        elif dot and leaf == "down_proj":
+            arrays[name] = arrays[name].swapaxes(1, 2)
+    for name, experts in apart.items():
+        shapes = {arrays[n].shape for n in experts.values()}
+        if sorted(experts) == [*range(n_experts)] and len(shapes) == 1:
+            parts = [arrays.pop(experts[e]).T for e in range(n_experts)]
+            arrays[name] = np.stack(parts)
+
+
+def _llama(fields: Fields) -> dict[str, Any]:
+    attention = fields.take("attention_bias", False)
+    return {
+        "qkv_bias": attention,
+        "o_bias": attention,
+        "bias": fields.take("mlp_bias", False),
+    }
+
+
+def _qwen2(fields: Fields) -> dict[str, Any]:
+    return {"qkv_bias": True} | _windows(fields)
+
+
+def _qwen3(fields: Fields) -> dict[str, Any]:
+    attention = fields.take("attention_bias", False)
+    own = {"qkv_bias": attention, "o_bias": attention, "qk_norm": True}
+    return own | {"head_dim": fields.take("head_dim")} | _windows(fields)
+
+
+def _windows(fields: Fields) -> dict[str, Any]:
+    """Qwen's windows: which layers have one, if any has."""
+    window = fields.take("sliding_window", 4096)
+    first, n = fields.take("max_window_layers", 28), fields.take("num_hidden_layers")
+    if not fields.take("use_sliding_window", False):
+        window = None
+    kinds = fields.take("layer_types", None)
+    if kinds is None:
+        full = (i < first or window is None for i in range(n))
+        kinds = ["full_attention" if f else "sliding_attention" for f in full]
+    return _pattern(fields, kinds, window)
+
+
+def _pattern(fields: Fields, kinds: Any, window: int | None) -> dict[str, Any]:
+    n = fields.take("num_hidden_layers")
+    fits = isinstance(kinds, list) and len(kinds) == n and not {*kinds} - {*_KINDS}
+    if not fits or (window is None and "sliding_attention" in kinds):
+        raise ValueError(
+            f"{fields.where} asks for layer_types={kinds!r} with sliding_window="
+            f"{window}, which our model does not have: there must be one type for each "
+            f"of the {n} layers, {' or '.join(_KINDS)}, and a window for the latter."
+        )
+    if "sliding_attention" not in kinds:
+        return {"window": None}
+    return {"window": window, "layer_pattern": tuple(_KINDS[kind] for kind in kinds)}
+
+
+def _gemma3(fields: Fields) -> dict[str, Any]:
+    fields.must("use_bidirectional_attention", False)
+    fields.must("attn_logit_softcapping", None)
+    n, attention = (
+        fields.take("num_hidden_layers"),
+        fields.take("attention_bias", False),
+    )
+    every = fields.take("sliding_window_pattern", None)
+    every = every or fields.values.get("_sliding_window_pattern", 6)
+    kinds = fields.take("layer_types", None)
+    if kinds is None:
+        near = (bool((i + 1) % every) for i in range(n))
+        kinds = ["sliding_attention" if near else "full_attention" for near in near]
+    # Windows turn at a base of their own, which is never stretched.
+    new = fields.take("rope_parameters", None) or {}
+    if new.keys() - _KINDS.keys():
+        raise ValueError(
+            f"{fields.where} asks for rope_parameters={new!r}, which our model does "
+            f"not have: it must have the entries {' and '.join(_KINDS)}."
+        )
+    old = {"rope_theta": fields.take("rope_theta", None) or 1000000.0}
+    far = old | (new.get("full_attention") or {})
+    far |= fields.take("rope_scaling", None) or {}
+    local = {"rope_theta": fields.take("rope_local_base_freq", None) or 10000.0}
+    local |= new.get("sliding_attention") or {}
+    base, scaling = _turning(far, "rope_parameters", fields)
+    local_base, stretched = _turning(local, "rope_parameters", fields)
+    if stretched is not None:
+        raise ValueError(
+            f"{fields.where} asks for rope_parameters={new!r}, which our model does "
+            "not have: positions of layers with a window are never stretched."
+        )
+    return {
+        "norm": "sandwich",
+        "qk_norm": True,
+        "qkv_bias": attention,
+        "o_bias": attention,
+        "head_dim": fields.take("head_dim", 256),
+        "scale_embeddings": True,
+        "attention_scale": fields.take("query_pre_attn_scalar", 256) ** -0.5,
+        "logit_cap": fields.take("final_logit_softcapping", None),
+        "rope_base": base,
+        "rope_scaling": scaling,
+        "local_rope_base": local_base,
+        **_pattern(fields, kinds, fields.take("sliding_window", 4096)),
+    }
+
+
+def _mixtral(fields: Fields) -> dict[str, Any]:
+    fields.must("attention_bias", False)
+    return {
+        "window": fields.take("sliding_window", None),
+        "n_experts": _n_experts(fields, 8),
+        "experts_per_token": fields.take("num_experts_per_tok", 2),
+        "norm_eps": fields.take("rms_norm_eps", 1e-5),
+    }
+
+
+def _qwen3_moe(fields: Fields) -> dict[str, Any]:
+    fields.must("decoder_sparse_step", 1, default=1)
+    fields.must("mlp_only_layers", [])
+    fields.take("intermediate_size", None)  # of layers without experts, which it lacks
+    attention = fields.take("attention_bias", False)
+    window = fields.take("sliding_window", 4096)
+    if not fields.take("use_sliding_window", False):
+        window = None
+        fields.take("max_window_layers", None)
+    return {
+        "qkv_bias": attention,
+        "o_bias": attention,
+        "qk_norm": True,
+        "window": window,
+        "d_ff": fields.take("moe_intermediate_size", 768),
+        "n_experts": _n_experts(fields, 128),
+        "experts_per_token": fields.take("num_experts_per_tok", 8),
+        "normalize_gates": fields.take("norm_topk_prob", False),
+    }
+
+
+def _n_experts(fields: Fields, default: int) -> int:
+    """Two names for one number."""
+    names = ("num_experts", "num_local_experts")
+    stated = [n for n in (fields.take(name, None) for name in names) if n is not None]
+    if len({*stated}) > 1:
+        raise ValueError(
+            f"{fields.where} must say once how many experts there are: got "
+            f"{' and '.join(map(str, stated))}."
+        )
+    return stated[0] if stated else default
+
+
+FAMILIES: dict[str, Decoder] = {
+    "llama": Decoder(ARCHITECTURES=("LlamaForCausalLM",), own=_llama),
+    "qwen2": Decoder(ARCHITECTURES=("Qwen2ForCausalLM",), own=_qwen2, n_kv_heads=32),
+    "qwen3": Decoder(ARCHITECTURES=("Qwen3ForCausalLM",), own=_qwen3, n_kv_heads=32),
+    "gemma3_text": Decoder(
+        ARCHITECTURES=("Gemma3ForCausalLM",),
+        own=_gemma3,
+        tied=True,
+        activation="hidden_activation",
+        n_kv_heads=4,
+        plus_one=True,
+    ),
+    "mixtral": Decoder(
+        ARCHITECTURES=("MixtralForCausalLM",),
+        own=_mixtral,
+        theta=1000000.0,
+        n_kv_heads=8,
+    ),
+    "qwen3_moe": Decoder(
+        ARCHITECTURES=("Qwen3MoeForCausalLM",), own=_qwen3_moe, n_kv_heads=4
+    ),
+}

@@ -1,0 +1,97 @@
+"""Mixture of experts: against the oracle, nothing dropped, and how it is balanced."""
+
+import numpy as np
+import pytest
+from models import randomize
+from wings import assert_close
+
+from course_lib import oracle
+
+N, D, F, E = 11, 5, 7, 3
+
+
+def build(wing, **options):
+    options = {"n_experts": E} | options
+    return randomize(wing, wing.make(wing.lib.MixtureOfExperts, D, F, **options))
+
+
+@pytest.mark.parametrize("rows", [(1,), (N,), (2, 3)])
+@pytest.mark.parametrize("gate", ["softmax", "sigmoid"])
+@pytest.mark.parametrize("normalize", [True, False])
+def test_equals_the_oracle(wing, rng, rows, gate, normalize):
+    routing = {"gate": gate, "normalize": normalize}
+    options = routing | {"n_shared": 2, "balance_bias": True, "gated": normalize}
+    model, weights = build(wing, **options, activation="relu")
+    x = rng.standard_normal((*rows, D))
+    expected = oracle.experts(x, weights, 2, activation="relu", **routing)
+    assert_close(wing.numpy(model(wing.array(x))), expected)
+
+
+def test_wings_agree_in_every_gradient(both, rng):
+    x = rng.standard_normal((N, D))
+    grads = []
+    for w in both:
+        model, _ = build(w, n_shared=1)
+        grads.append(
+            w.parameter_grads(model, lambda m, w=w: (m(w.array(x)) ** 3).sum())
+        )
+    assert grads[0].keys() == grads[1].keys()
+    for name in grads[0]:
+        assert_close(grads[1][name], grads[0][name])
+
+
+def test_one_expert_is_the_feed_forward_network(wing, rng):
+    model, weights = build(wing, n_experts=1, top_k=1)
+    mlp = wing.make(
+        wing.lib.FeedForward, D, F, activation="silu", gated=True, bias=False
+    )
+    names = ("up_proj", "gate_proj", "down_proj")
+    wing.cast(mlp, "float64")
+    wing.lib.set_weights(mlp, {f"{n}.weight": weights[n][0].T for n in names})
+    x = wing.array(rng.standard_normal((N, D)))
+    assert_close(wing.numpy(model(x)), wing.numpy(mlp(x)))
+
+
+def test_no_token_is_dropped_when_all_want_one_expert(wing, rng):
+    """The output of a token does not depend on its company."""
+    model, weights = build(wing, top_k=1)
+    weights["router.weight"][:] = 0
+    wing.lib.set_weights(model, weights)
+    x = rng.standard_normal((N, D))
+    together = wing.numpy(model(wing.array(x)))
+    alone = [wing.numpy(model(wing.array(row[None])))[0] for row in x]
+    assert_close(together, np.stack(alone))
+    assert (np.abs(together).max(axis=1) > 1e-6).all()
+
+
+def test_the_loss_is_one_in_balance_and_grows_to_the_number_of_experts(wing):
+    even = wing.array(np.full((6, E), 1 / E))
+    chosen = wing.array(np.arange(6)[:, None] % E)
+    assert_close(wing.numpy(wing.lib.balance_loss(even, chosen)), 1.0)
+    alone = wing.array(np.eye(E)[[0] * 6])
+    none = wing.array(np.zeros((6, 1), int))
+    assert_close(wing.numpy(wing.lib.balance_loss(alone, none)), float(E))
+
+
+def test_the_bias_brings_idle_experts_to_work_and_leaves_the_gates(wing, rng):
+    model, weights = build(wing, top_k=1, balance_bias=True, gate="sigmoid")
+    weights["balance"] = np.array([3.0, 0.0, 0.0])
+    wing.lib.set_weights(model, weights)
+    x = wing.array(rng.standard_normal((101, D)))
+    assert (wing.numpy(model.route(x)[1]) == 0).all()
+    for rate in [0.1] * 40 + [0.005] * 60:  # the last steps are small: no swings
+        wing.lib.rebalance(model, model.route(x)[1], rate=rate)
+    gates, chosen, shares = (wing.numpy(a) for a in model.route(x))
+    assert np.bincount(chosen.ravel(), minlength=E).min() > 15
+    assert_close(gates, np.ones_like(gates))  # of one expert, divided by itself
+    assert_close(shares.sum(axis=-1), np.ones(101))
+
+
+def test_what_no_router_can_do_is_refused(wing):
+    with pytest.raises(ValueError, match=r"top_k must be at most n_experts.*top_k=3"):
+        build(wing, top_k=4)
+    with pytest.raises(ValueError, match="gate must be one of softmax, sigmoid"):
+        build(wing, gate="relu")
+    model, _ = build(wing)
+    with pytest.raises(ValueError, match="balance_bias=True"):
+        wing.lib.rebalance(model, wing.array(np.zeros((2, 1), int)))

@@ -1,0 +1,342 @@
+"""Today's decoders, as `transformers` writes them, loaded into our GPT."""
+
+import numpy as np
+import pytest
+from published import (
+    BEFORE_5,
+    V,
+    assert_logits,
+    edit,
+    logits,
+    refuse,
+    rewrite,
+    save,
+    torch,
+    transformers,
+)
+
+from course_lib.hub import load
+
+SIZES = {
+    **{"vocab_size": V, "hidden_size": 24, "intermediate_size": 17},
+    **{"num_hidden_layers": 3, "num_attention_heads": 4, "num_key_value_heads": 2},
+    **{"max_position_embeddings": 32, "pad_token_id": 0},
+    **{"bos_token_id": None, "eos_token_id": None},
+}
+CLASSES = {
+    "llama": ("LlamaConfig", "LlamaForCausalLM"),
+    "qwen2": ("Qwen2Config", "Qwen2ForCausalLM"),
+    "qwen3": ("Qwen3Config", "Qwen3ForCausalLM"),
+    "gemma3": ("Gemma3TextConfig", "Gemma3ForCausalLM"),
+    "mixtral": ("MixtralConfig", "MixtralForCausalLM"),
+    "qwen3_moe": ("Qwen3MoeConfig", "Qwen3MoeForCausalLM"),
+}
+SEVEN = {"hidden_size": 21, "num_attention_heads": 6, "num_key_value_heads": 3}
+LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0}
+LLAMA3 |= {"high_freq_factor": 4.0, "original_max_position_embeddings": 16}
+YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 8}
+EVERY = {"sliding_window": 3, "use_sliding_window": True}
+
+
+def decoder(family, seed=0, **options):
+    """A tiny model, every parameter drawn anew."""
+    if "rope_scaling" in options and not BEFORE_5:
+        theta = options.pop("rope_theta", 10000.0)
+        options["rope_parameters"] = {"rope_theta": theta} | options.pop("rope_scaling")
+    config, model = (getattr(transformers, name) for name in CLASSES[family])
+    own = {"qwen3": {"head_dim": 6}, "gemma3": {"head_dim": 6}}.get(family, {})
+    if family == "qwen3_moe":
+        own = {"head_dim": 6, "num_experts": 5, "moe_intermediate_size": 7}
+        own["num_experts_per_tok"] = 3
+    if family == "mixtral":
+        own = {"num_local_experts": 3}
+    options |= _eager(family)
+    made = model(config(**(SIZES | own | options)))
+    draw = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for name, p in made.named_parameters():
+            ones = p.ndim == 1 and name.endswith("norm.weight") and family != "gemma3"
+            size = 0.8 if "embed_tokens" in name else 0.2 if p.ndim == 1 else 0.3
+            p.copy_(size * torch.randn(p.shape, generator=draw) + ones)
+    return made.eval()
+
+
+def _eager(family):
+    """Experts as a loop: their other way wants rows of a multiple of 16 bytes."""
+    mixture = family in ("mixtral", "qwen3_moe") and not BEFORE_5
+    return {"experts_implementation": "eager"} if mixture else {}
+
+
+FORMS = [
+    ("llama", {}),
+    ("llama", {"head_dim": 6, "num_key_value_heads": 1, "tie_word_embeddings": True}),
+    ("llama", {"attention_bias": True, "mlp_bias": True, "hidden_act": "gelu"}),
+    ("llama", {"attention_bias": True, "rms_norm_eps": 0.1, "hidden_act": "relu"}),
+    ("llama", {"rope_scaling": LLAMA3, "rope_theta": 500.0, "head_dim": 14}),
+    ("llama", {"rope_scaling": {"rope_type": "linear", "factor": 3.0}}),
+    ("llama", {"rope_scaling": YARN, "head_dim": 14}),
+    ("llama", {"rope_scaling": YARN | {"beta_fast": 4.0, "attention_factor": 1.3}}),
+    (
+        "llama",
+        {"rope_scaling": YARN | {"mscale": 0.7, "mscale_all_dim": 1.3}, "head_dim": 22},
+    ),
+    ("llama", {"rope_scaling": YARN | {"truncate": False}, "head_dim": 22}),
+    ("qwen2", {"num_key_value_heads": 4}),
+    ("qwen2", EVERY | {"max_window_layers": 1, "tie_word_embeddings": True}),
+    ("qwen3", SEVEN | {"head_dim": 8}),
+    ("qwen3", EVERY | {"max_window_layers": 2, "attention_bias": True}),
+    (
+        "qwen3",
+        {
+            **EVERY,
+            "layer_types": ["full_attention", "sliding_attention", "full_attention"],
+        },
+    ),
+    ("gemma3", {"query_pre_attn_scalar": 5, "sliding_window": 4}),
+    (
+        "gemma3",
+        {
+            **{"sliding_window": 3, "final_logit_softcapping": 2.0, "head_dim": 10},
+            **{"attention_bias": True, "tie_word_embeddings": False},
+            "layer_types": ["sliding_attention", "full_attention", "sliding_attention"],
+        },
+    ),
+    ("mixtral", {"head_dim": 6, "sliding_window": 3}),
+    ("mixtral", {"num_experts_per_tok": 1, "tie_word_embeddings": True}),
+    ("qwen3_moe", {"norm_topk_prob": True}),
+    ("qwen3_moe", EVERY | {"num_experts_per_tok": 2, "attention_bias": True}),
+]
+IDS = [f"{family}-{'-'.join(map(str, options))}" for family, options in FORMS]
+
+
+@pytest.mark.parametrize(("family", "options"), FORMS, ids=IDS)
+def test_logits_are_theirs(wing, rng, tmp_path, family, options):
+    """The whole text, padded, and read in parts into a cache."""
+    theirs = decoder(family, **options)
+    ours = load(save(theirs, tmp_path), wing.name)
+    ids, keep = rng.integers(1, V, (2, 19)), np.ones((2, 19), bool)
+    whole = theirs(torch.from_numpy(ids)).logits
+    assert_logits(logits(wing, ours, ids), whole)
+    keep[0, 14:] = keep[1, :3] = keep[1, 9] = False
+    padded = theirs(
+        torch.from_numpy(ids), attention_mask=torch.from_numpy(keep).long()
+    ).logits
+    got = logits(wing, ours, ids, mask=keep[:, None, None])
+    assert_logits(got[keep], padded[torch.from_numpy(keep)])
+    cache = ours.begin(2, 23)
+    read = [
+        wing.numpy(ours(wing.array(ids[:, start:stop]), cache=cache))
+        for start, stop in ((0, 5), (5, 6), (6, 7), (7, 13), (13, 19))
+    ]
+    assert_logits(np.concatenate(read, axis=1), whole)
+
+
+@pytest.mark.parametrize(
+    ("family", "options"),
+    [
+        ("llama", {"rope_scaling": LLAMA3}),
+        ("qwen2", EVERY | {"max_window_layers": 1}),
+        ("gemma3", {"sliding_window": 3}),
+        ("mixtral", {"sliding_window": 3}),
+    ],
+)
+def test_texts_are_theirs_cached_or_not(wing, rng, tmp_path, family, options):
+    theirs = decoder(family, **options)
+    ours = load(save(theirs, tmp_path), wing.name)
+    prompts = [rng.integers(1, V, n) for n in (3, 8)]
+    expected = [
+        theirs.generate(
+            torch.from_numpy(p[None]),
+            attention_mask=torch.ones(1, len(p), dtype=torch.long),
+            max_new_tokens=9,
+            do_sample=False,
+            pad_token_id=0,
+        )[0, len(p) :].tolist()
+        for p in prompts
+    ]
+    for cached in (True, False):
+        text = wing.lib.generate(
+            ours, prompts, max_new_tokens=9, temperature=0.0, use_cache=cached
+        )
+        assert text == expected
+
+
+@pytest.mark.parametrize("family", CLASSES)
+def test_in_16_bits_and_in_parts(wing, rng, tmp_path, family):
+    theirs = decoder(family).to(torch.bfloat16)
+    save(theirs, tmp_path, max_shard_size="3KB")
+    assert len(list(tmp_path.glob("model-*-of-*.safetensors"))) > 2
+    theirs = (
+        type(theirs)
+        .from_pretrained(tmp_path, dtype=torch.float32, **_eager(family))
+        .eval()
+    )
+    ids = rng.integers(1, V, (2, 11))
+    expected = theirs(torch.from_numpy(ids)).logits
+    assert_logits(logits(wing, load(tmp_path, wing.name), ids), expected)
+
+
+def test_gemmas_scale_is_a_number_of_the_tables_kind(wing, tmp_path, monkeypatch):
+    """In 16 bits sqrt(24) is 4.90625."""
+    theirs = decoder("gemma3", num_hidden_layers=1)
+    ours = wing.cast(load(save(theirs, tmp_path), wing.name), "bfloat16")
+    seen, add = [], type(ours.positions).add
+    monkeypatch.setattr(
+        type(ours.positions), "add", lambda *given: seen.append(given[1]) or add(*given)
+    )
+    ours(wing.array(np.array([[3]])))
+    row = theirs.model.embed_tokens.weight[3].bfloat16()
+    expected = (row * torch.tensor(24**0.5).bfloat16()).float().detach().numpy()
+    got = np.asarray(
+        wing.numpy(seen[0].astype("float32") if wing.name == "nnx" else seen[0].float())
+    )
+    np.testing.assert_array_equal(got[0, 0], expected)
+
+
+OLD = {"rope_parameters": ..., "layer_types": ..., "_sliding_window_pattern": ...}
+
+
+@pytest.mark.parametrize(
+    ("family", "made", "changes"),
+    [
+        (
+            "llama",
+            {"rope_scaling": LLAMA3, "rope_theta": 500.0},
+            {"rope_theta": 500.0, "rope_scaling": LLAMA3, "rope_parameters": ...},
+        ),
+        (
+            "qwen2",
+            {"rope_scaling": YARN, "rope_theta": 10000.0},
+            OLD
+            | {
+                "rope_theta": 10000.0,
+                "rope_scaling": {
+                    ("type" if k == "rope_type" else k): v for k, v in YARN.items()
+                },
+            },
+        ),
+        (
+            "gemma3",
+            {"sliding_window": 3, "num_hidden_layers": 7},
+            OLD
+            | {
+                **{"rope_theta": 1000000, "rope_local_base_freq": 10000},
+                **{"rope_scaling": None, "sliding_window_pattern": 6},
+                "cache_implementation": "hybrid",
+            },
+        ),
+        (
+            "qwen3_moe",
+            {},
+            OLD
+            | {"rope_theta": 10000.0, "max_window_layers": 48, "rope_scaling": None},
+        ),
+        (
+            "llama",
+            {},
+            {"rope_parameters": ..., "head_dim": ..., "pretraining_tp": 1},
+        ),
+    ],
+)
+def test_older_files_say_the_same(wing, rng, tmp_path, family, made, changes):
+    theirs = decoder(family, **made)
+    edit(save(theirs, tmp_path), **changes)
+    ids = rng.integers(1, V, (2, 13))
+    expected = theirs(torch.from_numpy(ids)).logits
+    assert_logits(logits(wing, load(tmp_path, wing.name), ids), expected)
+
+
+@pytest.mark.skipif(BEFORE_5, reason="these forms are newer")
+def test_gemmas_far_positions_may_be_stretched(wing, rng, tmp_path):
+    theirs = decoder(
+        "gemma3",
+        sliding_window=3,
+        num_hidden_layers=7,
+        rope_parameters={
+            "full_attention": {
+                **{"rope_type": "linear", "factor": 8.0, "rope_theta": 700.0}
+            },
+            "sliding_attention": {"rope_type": "default", "rope_theta": 50.0},
+        },
+    )
+    ours = load(save(theirs, tmp_path), wing.name)
+    ids = rng.integers(1, V, (2, 13))
+    assert_logits(logits(wing, ours, ids), theirs(torch.from_numpy(ids)).logits)
+
+
+@pytest.mark.parametrize("family", ["mixtral", "qwen3_moe"])
+def test_experts_may_be_stored_together(wing, rng, tmp_path, family):
+    theirs = decoder(family)
+    save(theirs, tmp_path)
+    if BEFORE_5:
+        pytest.skip("transformers before 5 has them apart alone")
+    state = {k: p.detach().numpy() for k, p in theirs.state_dict().items()}
+    rewrite(tmp_path, lambda _: state)
+    assert any("gate_up_proj" in name for name in state)
+    ids = rng.integers(1, V, (2, 13))
+    expected = theirs(torch.from_numpy(ids)).logits
+    assert_logits(logits(wing, load(tmp_path, wing.name), ids), expected)
+
+
+def test_angles_in_a_file_are_not_needed(tmp_path):
+    angles = {"model.layers.0.self_attn.rotary_emb.inv_freq": np.ones(3, "float32")}
+    save(decoder("llama"), tmp_path)
+    rewrite(tmp_path, lambda arrays: arrays | angles)
+    load(tmp_path)
+
+
+def test_an_expert_that_is_missing_is_listed(tmp_path):
+    save(decoder("mixtral"), tmp_path)
+    gone = "model.layers.1.block_sparse_moe.experts.2.w1.weight"
+    rewrite(tmp_path, lambda arrays: {k: a for k, a in arrays.items() if k != gone})
+    refuse(tmp_path, "Missing: blocks.1.feed_forward.gate_proj. Not expected: 'model.l")
+
+
+@pytest.mark.parametrize(
+    ("family", "changes", "match"),
+    [
+        ("llama", {"rope_parameters": {"rope_type": "dynamic", "factor": 2.0}}, "dyna"),
+        ("llama", {"rope_parameters": {"rope_type": "longrope"}}, "longrope"),
+        ("llama", {"rope_parameters": {"type": "su", "factor": 2.0}}, "rope_p.*'su'"),
+        ("llama", {"rope_parameters": LLAMA3 | {"mrope": 1}}, "rope_p.*'mrope': 1"),
+        ("llama", {"rope_parameters": {"rope_type": "linear"}}, "all of them"),
+        (
+            "llama",
+            {"rope_scaling": {"type": "linear", "factor": 2.0}},
+            "must say once how positions turn",
+        ),
+        ("llama", {"rope_parameters": {"partial_rotary_factor": 0.5}}, "partial_rot"),
+        ("llama", {"partial_rotary_factor": 0.5}, "partial_rotary_factor=0.5"),
+        ("llama", {"hidden_act": "quick_gelu"}, "hidden_act='quick_gelu'"),
+        ("llama", {"sliding_window": 4}, "sliding_window=4"),
+        ("llama", {"num_key_value_heads": 3}, "n_kv_heads must divide n_heads"),
+        ("llama", {"head_dim": 7}, "must be even"),
+        ("llama", {"quantization_config": {"bits": 4}}, "quantization_config="),
+        ("llama", {"model_type": "mistral"}, "model_type='mistral'"),
+        ("qwen2", {"layer_types": ["linear_attention"] * 3}, "linear_attention"),
+        ("qwen2", {"layer_types": ["full_attention"]}, "each of the 3 layers"),
+        ("qwen2", {"layer_types": ["sliding_attention"] * 3}, "sliding_window=None"),
+        ("gemma3", {"attn_logit_softcapping": 50.0}, "attn_logit_softcapping=50.0"),
+        ("gemma3", {"use_bidirectional_attention": True}, "use_bidirectional"),
+        (
+            "gemma3",
+            {"rope_parameters": {"rope_type": "linear", "factor": 8.0}},
+            "must have the entries full_attention and sliding_attention",
+        ),
+        (
+            "gemma3",
+            {
+                "rope_parameters": {
+                    "sliding_attention": {"rope_type": "linear", "factor": 8.0}
+                }
+            },
+            "never stretched",
+        ),
+        ("qwen3_moe", {"mlp_only_layers": [1]}, r"mlp_only_layers=\[1\]"),
+        ("qwen3_moe", {"decoder_sparse_step": 2}, "decoder_sparse_step=2"),
+        ("qwen3_moe", {"num_experts": 7}, "say once how many experts"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_what_our_model_cannot_be_is_refused(tmp_path, family, changes, match):
+    refuse(edit(save(decoder(family), tmp_path), **changes), match)
