@@ -17,6 +17,7 @@ outside of what `make clean` removes: building again changes no marks.
 
 import argparse
 import ast
+import copy
 import json
 import secrets
 import shutil
@@ -62,7 +63,7 @@ def build(master: Path, out: Path, seed: int) -> None:
     notebook.metadata.pop("jupytext")
     title = notebook.cells[0].source.partition("\n")[0].removeprefix("# ")
     for wing in WINGS:
-        parts[wing] = list(parse(jupytext.read(master).cells, wing))
+        parts[wing] = list(parse(copy.deepcopy(notebook.cells), wing))
     (folder / "rubric.md").write_text(rubric(parts["torch"], title), encoding="utf-8")
     paper = assignment(parts, title, seed)
     private = folder / "assignment.json"

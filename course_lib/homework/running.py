@@ -15,7 +15,7 @@ import signal
 import sys
 import sysconfig
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from types import FrameType, TracebackType
 from typing import Any, Protocol
@@ -303,10 +303,10 @@ class _OutOfTimeError(BaseException):
 PATIENCE = 9  # times a limit, for a machine that is busy with other things
 
 
-def waited(*pids: int) -> float:
-    """Seconds that processes, or this one, stood in line for a processor, on Linux."""
+def waited(pids: Iterable[int | str] = ("self",)) -> float:
+    """Seconds that processes stood in line for a processor, on Linux."""
     total = 0
-    for pid in pids or ("self",):
+    for pid in pids:
         for path in glob.glob(f"/proc/{pid}/task/*/schedstat"):
             with contextlib.suppress(OSError), open(path) as file:
                 total += int(file.read().split()[1])

@@ -68,7 +68,7 @@ class Decoder:
     ) -> Conversion:
         """Translate the family's configuration."""
         own = self.own(fields)
-        fallback = {"hidden_act": "silu"}.get(self.activation, "gelu_pytorch_tanh")
+        fallback = "silu" if self.activation == "hidden_act" else "gelu_pytorch_tanh"
         tied = fields.take("tie_word_embeddings", self.tied)
         options = {
             "vocab_size": fields.take("vocab_size"),
@@ -209,12 +209,7 @@ def _stack_experts(arrays: Arrays, n_experts: int) -> None:
 
 
 def _llama(fields: Fields) -> dict[str, Any]:
-    attention = fields.take("attention_bias", False)
-    return {
-        "qkv_bias": attention,
-        "o_bias": attention,
-        "bias": fields.take("mlp_bias", False),
-    }
+    return _attention_bias(fields) | {"bias": fields.take("mlp_bias", False)}
 
 
 def _qwen2(fields: Fields) -> dict[str, Any]:
@@ -222,9 +217,14 @@ def _qwen2(fields: Fields) -> dict[str, Any]:
 
 
 def _qwen3(fields: Fields) -> dict[str, Any]:
-    attention = fields.take("attention_bias", False)
-    own = {"qkv_bias": attention, "o_bias": attention, "qk_norm": True}
-    return own | {"head_dim": fields.take("head_dim")} | _windows(fields)
+    own = {"qk_norm": True, "head_dim": fields.take("head_dim")}
+    return own | _attention_bias(fields) | _windows(fields)
+
+
+def _attention_bias(fields: Fields) -> dict[str, Any]:
+    """One field for all four maps of attention."""
+    bias = fields.take("attention_bias", False)
+    return {"qkv_bias": bias, "o_bias": bias}
 
 
 def _windows(fields: Fields) -> dict[str, Any]:
@@ -257,10 +257,7 @@ def _pattern(fields: Fields, kinds: Any, window: int | None) -> dict[str, Any]:
 def _gemma3(fields: Fields) -> dict[str, Any]:
     fields.must("use_bidirectional_attention", False)
     fields.must("attn_logit_softcapping", None)
-    n, attention = (
-        fields.take("num_hidden_layers"),
-        fields.take("attention_bias", False),
-    )
+    n = fields.take("num_hidden_layers")
     every = fields.take("sliding_window_pattern", None)
     every = every or fields.values.get("_sliding_window_pattern", 6)
     kinds = fields.take("layer_types", None)
@@ -289,8 +286,6 @@ def _gemma3(fields: Fields) -> dict[str, Any]:
     return {
         "norm": "sandwich",
         "qk_norm": True,
-        "qkv_bias": attention,
-        "o_bias": attention,
         "head_dim": fields.take("head_dim", 256),
         "scale_embeddings": True,
         "attention_scale": fields.take("query_pre_attn_scalar", 256) ** -0.5,
@@ -298,6 +293,7 @@ def _gemma3(fields: Fields) -> dict[str, Any]:
         "rope_base": base,
         "rope_scaling": scaling,
         "local_rope_base": local_base,
+        **_attention_bias(fields),
         **_pattern(fields, kinds, fields.take("sliding_window", 4096)),
     }
 
@@ -316,14 +312,11 @@ def _qwen3_moe(fields: Fields) -> dict[str, Any]:
     fields.must("decoder_sparse_step", 1, default=1)
     fields.must("mlp_only_layers", [])
     fields.take("intermediate_size", None)  # of layers without experts, which it lacks
-    attention = fields.take("attention_bias", False)
     window = fields.take("sliding_window", 4096)
     if not fields.take("use_sliding_window", False):
         window = None
         fields.take("max_window_layers", None)
-    return {
-        "qkv_bias": attention,
-        "o_bias": attention,
+    return _attention_bias(fields) | {
         "qk_norm": True,
         "window": window,
         "d_ff": fields.take("moe_intermediate_size", 768),

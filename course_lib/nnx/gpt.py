@@ -96,7 +96,7 @@ class GPT(nnx.Module):
     def _rotary(self, layer: int) -> Rotary | None:
         """What turns queries and keys in a layer: windows may have a base apart."""
         config, rotary = self.config, self.positions.rotary
-        if rotary is None or config.local_rope_base is None:
+        base = config.local_rope_base
+        if rotary is None or base is None or not config.has_window(layer):
             return rotary
-        local = Rotary(config.d_head, config.local_rope_base)
-        return local if config.has_window(layer) else rotary
+        return Rotary(config.d_head, base)

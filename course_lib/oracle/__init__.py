@@ -11,6 +11,7 @@ from course_lib.oracle.graph import *
 from course_lib.oracle.kernel_regression import *
 from course_lib.oracle.masks import *
 from course_lib.oracle.models import *
+from course_lib.oracle.norm import *
 from course_lib.oracle.position import *
 from course_lib.oracle.recurrent import *
 from course_lib.oracle.sampling import *

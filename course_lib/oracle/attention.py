@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from course_lib.oracle.norm import norm
 from course_lib.oracle.position import rotary
 from course_lib.oracle.weights import Weights, floats, linear
 
@@ -57,10 +58,6 @@ def attention(
         if weights[*b, i, j] > 0:  # a NaN of weight 0 stays out
             output[*b, i] += weights[*b, i, j] * v[*b, j]
     return output, weights
-
-
-def _rms(x: np.ndarray, eps: float) -> np.ndarray:
-    return x / np.sqrt((x**2).mean(axis=-1, keepdims=True) + eps)
 
 
 def additive_attention(
@@ -136,8 +133,8 @@ def multihead(
         shared = slice(head // group * width, (head // group + 1) * width)
         q_head, k_head = q[..., own], k[..., shared]
         if "q_norm.weight" in weights:
-            q_head = _rms(q_head, eps) * weights["q_norm.weight"]
-            k_head = _rms(k_head, eps) * weights["k_norm.weight"]
+            q_head = norm(q_head, weights, "q_norm", eps)
+            k_head = norm(k_head, weights, "k_norm", eps)
         if rotary_base is not None:
             turns = {"base": rotary_base, "scaling": scaling}
             q_head, k_head = (rotary(t, **turns) for t in (q_head, k_head))

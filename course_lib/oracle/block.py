@@ -1,4 +1,4 @@
-"""A transformer block: norms, MLP and skip connections, one position at a time."""
+"""A transformer block: MLP, experts and skip connections, one position at a time."""
 
 import math
 from collections.abc import Mapping
@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from course_lib.oracle.attention import multihead, softmax
+from course_lib.oracle.norm import norm
 from course_lib.oracle.weights import Weights, floats, linear, part
 
-__all__ = ["activate", "block", "experts", "feed_forward", "layer_norm", "rms_norm"]
+__all__ = ["activate", "block", "experts", "feed_forward"]
 
 _ERF = np.vectorize(math.erf)
 
@@ -28,39 +29,6 @@ def activate(x: np.ndarray, name: str) -> np.ndarray:
     if name == "silu":
         return x / (1 + np.exp(-x))
     raise ValueError(f"name must be relu, gelu, gelu_tanh or silu: got {name!r}.")
-
-
-def layer_norm(
-    x: np.ndarray, weight: np.ndarray, bias: np.ndarray, eps: float
-) -> np.ndarray:
-    """LayerNorm: center and scale each vector, eps inside the root.
-
-    Ba et al. 2016, section 3, arXiv:1607.06450.
-    """
-    out = np.empty_like(x)
-    for row in np.ndindex(x.shape[:-1]):
-        centered = x[row] - x[row].mean()
-        out[row] = centered / math.sqrt((centered**2).mean() + eps) * weight + bias
-    return out
-
-
-def rms_norm(x: np.ndarray, weight: np.ndarray, eps: float) -> np.ndarray:
-    """RMSNorm: scale each vector to root mean square 1, eps inside the root.
-
-    Zhang and Sennrich 2019, section 4, arXiv:1910.07467.
-    """
-    out = np.empty_like(x)
-    for row in np.ndindex(x.shape[:-1]):
-        out[row] = x[row] / math.sqrt((x[row] ** 2).mean() + eps) * weight
-    return out
-
-
-def norm(x: np.ndarray, weights: Weights, name: str, eps: float) -> np.ndarray:
-    """The norm of that name: LayerNorm if it has a bias, else RMSNorm."""
-    w = part(weights, name)
-    if "bias" in w:
-        return layer_norm(x, w["weight"], w["bias"], eps)
-    return rms_norm(x, w["weight"], eps)
 
 
 def feed_forward(x: np.ndarray, weights: Weights, activation: str) -> np.ndarray:

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from course_lib.config import GPTConfig
-from course_lib.oracle.block import activate, block, norm
+from course_lib.oracle.block import activate, block
 from course_lib.oracle.masks import causal_mask
+from course_lib.oracle.norm import norm
 from course_lib.oracle.position import alibi_bias, relative_bias, sinusoidal
 from course_lib.oracle.weights import Weights, linear, part
 

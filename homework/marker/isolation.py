@@ -342,7 +342,7 @@ def _processes(pid: int) -> list[Any]:
 
 
 def _waited(pid: int) -> float:
-    return waited(0, *(one.pid for one in _processes(pid)))  # 0: nobody, not us
+    return waited(one.pid for one in _processes(pid))
 
 
 def _too_much(pid: int, megabytes: int) -> str:

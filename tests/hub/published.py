@@ -74,6 +74,20 @@ def logits(wing, model, *arrays, **masks):
     return wing.numpy(model(*given, **named))
 
 
+def greedy(theirs, prompts, n):
+    """The n likeliest tokens after each prompt, one after the other, by their model."""
+    return [
+        theirs.generate(
+            torch.from_numpy(p[None]),
+            attention_mask=torch.ones(1, len(p), dtype=torch.long),
+            max_new_tokens=n,
+            do_sample=False,
+            pad_token_id=0,
+        )[0, len(p) :].tolist()
+        for p in prompts
+    ]
+
+
 def refuse(folder, match):
     with pytest.raises(ValueError, match=match):
         load(folder)

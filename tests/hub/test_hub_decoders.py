@@ -7,6 +7,7 @@ from published import (
     V,
     assert_logits,
     edit,
+    greedy,
     logits,
     refuse,
     rewrite,
@@ -144,16 +145,7 @@ def test_texts_are_theirs_cached_or_not(wing, rng, tmp_path, family, options):
     theirs = decoder(family, **options)
     ours = load(save(theirs, tmp_path), wing.name)
     prompts = [rng.integers(1, V, n) for n in (3, 8)]
-    expected = [
-        theirs.generate(
-            torch.from_numpy(p[None]),
-            attention_mask=torch.ones(1, len(p), dtype=torch.long),
-            max_new_tokens=9,
-            do_sample=False,
-            pad_token_id=0,
-        )[0, len(p) :].tolist()
-        for p in prompts
-    ]
+    expected = greedy(theirs, prompts, 9)
     for cached in (True, False):
         text = wing.lib.generate(
             ours, prompts, max_new_tokens=9, temperature=0.0, use_cache=cached

@@ -6,10 +6,13 @@ stay shut. Without weights it is a frozen dataclass, with weights a module.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from jaxtyping import Float
 from torch import Tensor
+
+if TYPE_CHECKING:
+    from course_lib.torch.position.rotary import Rotary
 
 __all__ = ["NoPositions", "Positions"]
 
@@ -24,7 +27,7 @@ class Positions:
         return x
 
     @property
-    def rotary(self) -> Any:  # a Rotary, whose file imports this one, or None
+    def rotary(self) -> "Rotary | None":
         """What turns the queries and keys of every layer, if anything does."""
         return None
 
