@@ -34,6 +34,7 @@ FIRST_PASS = {
 }
 ECONOMIST = {"peers", "identification", "forecasting", "forecasting-macro"}
 ENGINEER = {
+    "modern-block",
     "kv-cache",
     "long-sequences",
     "efficient-attention",

@@ -6,13 +6,10 @@ stay shut. Without weights it is a frozen dataclass, with weights a module.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 from jaxtyping import Float
 from torch import Tensor
-
-if TYPE_CHECKING:
-    from course_lib.torch.position.rotary import Rotary
 
 __all__ = ["NoPositions", "Positions"]
 
@@ -27,7 +24,7 @@ class Positions:
         return x
 
     @property
-    def rotary(self) -> "Rotary | None":
+    def rotary(self) -> Any:  # a Rotary, whose file imports this one, or None
         """What turns the queries and keys of every layer, if anything does."""
         return None
 
