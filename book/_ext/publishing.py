@@ -11,9 +11,9 @@ Sphinx and its extensions do nearly all of it. What they leave to do:
 - what a page says of itself to search engines and in previews are the first sentences
   of its first paragraph, up to the first formula: sphinxext-opengraph would take names
   of tabs and TeX, and the line of minutes under the title;
-- MathJax is shipped (`_static/mathjax`) instead of fetched from a network of mirrors,
-  and the scripts for running code in the page are left out: they fetch their program
-  from elsewhere, and the book has no button for them;
+- the scripts for running code in the page are left out: they fetch their program from
+  elsewhere, and the book has no button for them. Those that search are on the page for
+  searching only;
 - of FontAwesome, which the theme ships whole, twice (two thousand icons as a script and
   as fonts, 820 kB compressed), only the icons remain that pages and scripts name.
 """
@@ -54,6 +54,28 @@ SOURCES = re.compile(
     r'format\("truetype"\))?'
 )
 NAME = re.compile(r"\bfa-([a-z0-9-]+)")
+# The theme puts these on each page, for a way to search that the book doesn't use, and
+# the index is as large as everything else of a page.
+SEARCHING = re.compile(
+    r'\s*<script src="[^"]*(?:searchtools|language_data|searchindex)\.js[^"]*">'
+    r"</script>"
+)
+# What a screen reader needs to name the parts of a page.
+UNNAMED = {
+    '<summary><span class="toctree-toggle"': (
+        '<summary aria-label="More pages"><span class="toctree-toggle"'
+    ),
+    '<div class="bd-sidebar-primary bd-sidebar"': (
+        '<div role="complementary" aria-label="The book" '
+        'class="bd-sidebar-primary bd-sidebar"'
+    ),
+    # These show what they are called.
+    '<summary aria-label="Toggle hidden content">': "<summary>",
+    'search-button-field search-button__button pst-js-only" title="Search" '
+    'aria-label="Search" data': (
+        'search-button-field search-button__button pst-js-only" data'
+    ),
+}
 # Put in by scripts while a page is open, so that no page names them.
 BY_SCRIPTS = {"compress", "expand", "xmark", "copy", "check", "angle-right"}
 
@@ -90,7 +112,6 @@ def fill_in_addresses(_app: Sphinx, config: Config) -> None:
         "ogp_site_url": config.html_baseurl,
         "ogp_site_name": config.html_title,
         "notfound_urls_prefix": urlparse(config.html_baseurl).path or "/",
-        "mathjax_path": "mathjax/tex-svg.js",
     }.items():
         if name in config:
             config[name] = value
@@ -175,6 +196,20 @@ def drop_live_code(
     ]
 
 
+def repair_pages(app: Sphinx, exception: Exception | None) -> None:
+    """After the build: repair in each page what the theme's templates leave wrong."""
+    if exception:
+        return
+    for page in Path(app.outdir).rglob("*.html"):
+        text = before = page.read_text("utf-8")
+        if page.name != "search.html":
+            text = SEARCHING.sub("", text)
+        for found, instead in UNNAMED.items():
+            text = text.replace(found, instead)
+        if text != before:
+            page.write_text(text, "utf-8")
+
+
 def used_icons(pages: Iterable[Path]) -> set[str]:
     """Collect the names of the icons that pages and scripts ask for."""
     names = set(BY_SCRIPTS)
@@ -244,4 +279,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("html-page-context", add_description, priority=400)
     app.connect("html-page-context", drop_live_code, priority=900)
     app.connect("build-finished", cut_icons)
+    app.connect("build-finished", repair_pages)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -85,26 +85,15 @@ def test_the_repository_and_the_title_stand_in_one_place():
         assert len(re.findall(rf"^[^#\n]*: {value}$", text, re.MULTILINE)) == 1
 
 
-def test_mathjax_is_taken_from_the_site_and_live_code_is_left_out(book):
-    book.write("\nA formula, $a^2$.\n")
-    status, page, said = book.build(
-        "sphinx.ext.mathjax",
-        "sphinx_thebe",
-        "publishing",
-        thebe_config={},
-        myst_enable_extensions=["dollarmath"],
-    )
+def test_live_code_is_left_out(book):
+    book.write(cell("1"))
+    status, page, said = book.build("sphinx_thebe", "publishing", thebe_config={})
     assert status == 0, said
-    assert 'src="_static/mathjax/tex-svg.js"' in page
     assert "thebe.js" not in page
     assert "unpkg" not in page
-    assert "jsdelivr" not in page
 
 
-def test_without_the_extension_both_would_be_fetched(book):
-    book.write("\nA formula, $a^2$.\n", cell("1"))
-    extensions = ["sphinx.ext.mathjax", "sphinx_thebe"]
-    config = {"thebe_config": {}, "myst_enable_extensions": ["dollarmath"]}
-    _, page, _ = book.build(*extensions, **config)
-    assert "jsdelivr" in page
+def test_without_the_extension_it_would_be_fetched(book):
+    book.write(cell("1"))
+    _, page, _ = book.build("sphinx_thebe", thebe_config={})
     assert "unpkg" in page

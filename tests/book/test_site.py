@@ -4,6 +4,7 @@ These tests read `_build/html`; `make test` builds it first.
 """
 
 import gzip
+import html
 import json
 import re
 import shutil
@@ -16,6 +17,7 @@ from pathlib import Path
 import nbformat
 import pytest
 import yaml
+from fontTools import ttLib
 from hidden_solutions import without_solutions
 from small_books import ROOT, contents
 
@@ -38,10 +40,7 @@ NAMED_ONLY = {
     "clipboardjs.com",
     "developer.mozilla.org",
     "pydata-sphinx-theme.readthedocs.io",
-    "www.mathjax.org",
 }
-# MathJax fetches these when a reader asks its menu for speech; the book has no menu.
-BEHIND_THE_MENU = {"cdn.jsdelivr.net"}
 
 
 class Reader(HTMLParser):
@@ -122,12 +121,9 @@ def test_styles_and_scripts_ask_nothing_of_another_host():
                 r"(?:@import|url\()\s*[\"']?(?:https?:)?//", file.read_text("utf-8")
             ), file
         elif file.suffix == ".js":
-            allowed = NAMED_ONLY | (
-                BEHIND_THE_MENU if "mathjax" in str(file) else set()
-            )
             text = re.sub(r"^\s*(?://|\*).*$", "", file.read_text("utf-8"), flags=re.M)
             found = set(re.findall(r"https?://([\w-]+\.[\w.-]+)", text))
-            assert found <= allowed, file
+            assert found <= NAMED_ONLY, file
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -137,11 +133,36 @@ def test_what_a_page_loads_is_there(page):
     assert [str(file) for file in loaded(page) if not file.exists()] == []
 
 
-def test_mathematics_is_set_by_the_site_s_own_mathjax_without_a_menu():
-    with_math = [page for page in PAGES if "mathjax/tex-svg.js" in str(loaded(page))]
-    assert {f"{name}.html" for name in CHAPTERS} & set(with_math)
-    for page in with_math:
-        assert '"enableMenu": false' in " ".join(read(page).inline)
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_formulas_are_mathml_and_no_script_sets_them(name):
+    text = (SITE / f"{name}.html").read_text("utf-8")
+    formulas = re.findall(r"<math.*?</math>", text, re.DOTALL)
+    assert text.count('class="math"') == len(formulas)
+    written = re.search(r"(?<!\\)\$[^$\n]+\$", (ROOT / f"{name}.md").read_text("utf-8"))
+    assert bool(formulas) == bool(written)
+    scripts = " ".join(a.get("src", "") for a in read(f"{name}.html").all("script"))
+    assert not re.search(
+        r"mathjax|katex", scripts + " ".join(read(f"{name}.html").inline)
+    )
+
+
+def test_the_font_has_every_character_of_the_formulas():
+    font = ttLib.TTFont(SITE / "_static" / "fonts" / "stix-two-math.woff2")
+    assert "MATH" in font  # how brackets grow and where exponents stand
+    pages = [SITE / f"{name}.html" for name in FILES]
+    text = "".join(
+        re.sub(r"<[^>]*>", "", formula)
+        for page in pages
+        for formula in re.findall(
+            r"<math.*?</math>", page.read_text("utf-8"), re.DOTALL
+        )
+    )
+    used = {ord(c) for c in html.unescape(text) if c.isprintable() and not c.isspace()}
+    assert used
+    # Signs that are not drawn, such as an invisible multiplication.
+    invisible = set(range(0x2061, 0x2065)) | {0x200B}
+    missing = used - set(font.getBestCmap()) - invisible
+    assert {chr(code) for code in missing} == set()
 
 
 @pytest.mark.parametrize("page", [f"{name}.html" for name in FILES])
@@ -224,8 +245,10 @@ def test_every_page_can_be_found_by_search():
     index = json.loads(index[index.index("{") : index.rindex("}") + 1])
     assert set(FILES) <= set(index["docnames"])
     assert "attent" in index["terms"]  # stems: attention, attentive
-    scripts = [a.get("src", "") for a in read("search.html").all("script")]
-    assert any(src.startswith("searchindex.js") for src in scripts)
+    # On the page for searching, and on no other: it is as large as a page.
+    for page in PAGES:
+        scripts = " ".join(a.get("src", "") for a in read(page).all("script"))
+        assert ("searchindex.js" in scripts) == (page == "search.html"), page
 
 
 def test_there_is_one_search_button_and_not_two():
@@ -253,10 +276,9 @@ def test_links_and_their_targets_exist():
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_page_ships_under_500_kb_compressed(name):
+def test_a_page_ships_under_450_kb_compressed(name):
     page = f"{name}.html"
-    files = {SITE / page} | {f for f in loaded(page) if "mathjax" not in str(f)}
-    files |= set((SITE / "_static").rglob("*.woff*"))
+    files = {SITE / page} | loaded(page) | set((SITE / "_static").rglob("*.woff*"))
     pictures = {".png", ".jpg", ".webp", ".woff", ".woff2"}  # compressed already
     sizes = {
         file.name: len(data if file.suffix in pictures else gzip.compress(data))
@@ -264,4 +286,4 @@ def test_a_page_ships_under_500_kb_compressed(name):
         for data in [file.read_bytes()]
     }
     largest = sorted(sizes.items(), key=lambda item: -item[1])[:5]
-    assert sum(sizes.values()) < 500_000, largest
+    assert sum(sizes.values()) < 450_000, largest

@@ -1,0 +1,76 @@
+// What a page does by itself: one switch for the two frameworks, which keeps the reader's
+// place, and output that wraps where a long line would be cut off.
+(() => {
+  "use strict";
+  const NAMES = { torch: "PyTorch", nnx: "Flax NNX" };
+
+  // Tabs of different heights move what is below them. What the reader looks at stays
+  // where it was: the tab set that was clicked, or the first block on the screen.
+  const anchor = (clicked) => {
+    if (clicked) return clicked;
+    const top = document.querySelector(".bd-header-article")?.getBoundingClientRect().bottom ?? 0;
+    const blocks = document.querySelectorAll(
+      ".bd-article section > *, .bd-article .framework-tabs"
+    );
+    const inTabs = (e) => e.parentElement.closest(".framework-tabs");
+    return [...blocks].find((e) => !inTabs(e) && e.tagName !== "SECTION" && e.getBoundingClientRect().bottom > top);
+  };
+  const hold = (element, change) => {
+    const before = element?.getBoundingClientRect().top;
+    change();
+    if (element) window.scrollBy({ top: element.getBoundingClientRect().top - before, behavior: "instant" });
+  };
+
+  const frameworkSwitch = () => {
+    const inputs = [...document.querySelectorAll(".framework-tabs > input")];
+    const header = document.querySelector(".article-header-buttons");
+    if (!inputs.length || !header) return;
+    const nameOf = (input) => input.nextElementSibling?.dataset.syncId;
+    const group = document.createElement("div");
+    group.className = "framework-switch";
+    group.setAttribute("role", "group");
+    group.setAttribute("aria-label", "Framework of the code");
+    const buttons = Object.entries(NAMES).map(([name, label]) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = label;
+      button.addEventListener("click", () => {
+        const input = inputs.find((i) => nameOf(i) === name);
+        if (input && !input.checked) hold(anchor(), () => input.click());
+      });
+      group.append(button);
+      return [name, button];
+    });
+    const show = () => {
+      const chosen = nameOf(inputs.find((i) => i.checked));
+      for (const [name, button] of buttons) button.setAttribute("aria-pressed", name === chosen);
+    };
+    for (const input of inputs) input.addEventListener("change", show);
+    // A click on a tab: by the time of `change` the page has moved already.
+    for (const label of document.querySelectorAll(".framework-tabs > .sd-tab-label")) {
+      label.addEventListener("click", (event) => {
+        const input = document.getElementById(label.htmlFor);
+        if (!input || input.checked) return;
+        event.preventDefault();
+        hold(label, () => input.click());
+        input.focus({ preventScroll: true });
+      });
+    }
+    show();
+    header.prepend(group);
+  };
+
+  // A sentence that is wider than its box wraps; a table of numbers scrolls instead.
+  const wrapSentences = () => {
+    for (const pre of document.querySelectorAll(".cell_output pre")) {
+      const longest = Math.max(...pre.textContent.split("\n").map((line) => line.length));
+      if (longest > 88 && !/\S {3,}\S/.test(pre.textContent)) pre.classList.add("wraps");
+      else if (pre.scrollWidth > pre.clientWidth) pre.tabIndex = 0;
+    }
+  };
+
+  document.addEventListener("DOMContentLoaded", () => {
+    frameworkSwitch();
+    wrapSentences();
+  });
+})();

@@ -1,0 +1,54 @@
+"""Formulas become MathML while the book is built, or the build says what is wrong."""
+
+import re
+
+import mathml
+import pytest
+from docutils import nodes
+
+DOLLARS = {"myst_enable_extensions": ["dollarmath"], "html_math_renderer": "mathml"}
+
+
+def block(text):
+    return nodes.math_block(text, text)
+
+
+def test_formulas_are_mathml(book):
+    book.write("\nA formula, $a^2$, and one with a number:\n\n$$x_i$$ (eq-x)\n")
+    status, page, said = book.build("mathml", math_numfig=False, **DOLLARS)
+    assert status == 0, said
+    assert "<msup><mi>a</mi>" in page
+    assert "<msub><mi>x</mi><mi>i</mi></msub>" in page
+    assert '<span class="eqno">(1)' in page
+    assert 'id="equation-eq-x"' in page
+    assert "<script" not in page[page.index("<math") : page.rindex("</math>")]
+
+
+def test_what_is_wrong_with_a_formula_is_said_where_it_stands(book):
+    book.write("\nA formula, $\\nosuchcommand{a}$.\n")
+    _, page, said = book.build("mathml", **DOLLARS)
+    assert "WARNING" in said
+    assert "nosuchcommand" in said
+    assert re.search(r"chapter\.md:1\d: WARNING", said), said
+    assert "<code>\\nosuchcommand{a}</code>" in page
+
+
+@pytest.mark.parametrize(
+    ("text", "tex"),
+    [
+        ("a = b", "a = b"),
+        ("a &= b \\\\ c &= d", r"\begin{aligned}a &= b \\ c &= d\end{aligned}"),
+        ("a\n\nb", r"\begin{aligned}a \\ b\end{aligned}"),
+        (r"\begin{gathered}a \\ b\end{gathered}",) * 2,
+    ],
+)
+def test_lines_of_a_block_are_aligned_as_sphinx_does(text, tex):
+    assert mathml.read_formula(block(text)) == (tex, True)
+
+
+def test_letters_bring_their_slanted_forms(tmp_path):
+    page = tmp_path / "page.html"
+    page.write_text("<p>z</p><math><mi>a</mi><mi>β</mi><mo>&lt;</mo></math>", "utf-8")
+    used = {chr(code) for code in mathml.used_characters([page])}
+    assert {"a", "𝑎", "β", "𝛽", "<", "√"} <= used
+    assert "z" not in used
