@@ -1,0 +1,226 @@
+"""The live figures, in a real browser: what they show is what NumPy computes."""
+
+import re
+
+import numpy as np
+import pytest
+from small_books import ROOT, contents
+from stills import FOLDER, act, find_browser, names, still
+
+from course_lib import oracle
+
+pytestmark = pytest.mark.skipif(
+    find_browser() is None, reason="no Chromium: install it to test the live figures"
+)
+
+PAGES = [ROOT / f"{name}.md" for name, _ in contents()]
+# JavaScript for the actions: what elements say with all digits, typing, moving.
+HELP = """
+const values = (selector) => [...figure.querySelectorAll(selector)].map(
+  (node) => Number(node.dataset.value));
+const texts = (selector) => [...figure.querySelectorAll(selector)].map(
+  (node) => node.textContent);
+const say = async () => { await wait(400); return texts(".explore-say")[0]; };
+const put = (label, value) => {
+  const node = typeof label === "string"
+    ? figure.querySelector(`[aria-label="${label}"]`) : label;
+  node.value = value;
+  node.dispatchEvent(new Event(node.tagName === "SELECT" ? "change" : "input"));
+};
+const press = (node, key, shiftKey = false) =>
+  node.dispatchEvent(new KeyboardEvent("keydown", { key, shiftKey, bubbles: true }));
+const drag = (node, x, y) => {
+  const svg = node.ownerSVGElement ?? node;
+  const point = new DOMPoint(x, y).matrixTransform(svg.getScreenCTM());
+  const event = (type) => node.dispatchEvent(new PointerEvent(type, {
+    clientX: point.x, clientY: point.y, pointerId: 7, bubbles: true }));
+  event("pointerdown"); event("pointermove"); event("pointerup");
+};
+"""
+
+
+def try_out(name, actions, **options):
+    """Act on a figure, with the helpers above."""
+    return act(name, HELP + actions, **options)
+
+
+def close(shown, expected):
+    np.testing.assert_allclose(shown, np.ravel(expected), rtol=0, atol=1e-6)
+
+
+def shown_as(texts, expected, digits=2):
+    """Check what stands in the page, rounded."""
+    read = [float(text.replace("−", "-").strip("%")) for text in texts]
+    np.testing.assert_allclose(
+        read, np.ravel(expected), rtol=0, atol=0.5 * 10**-digits + 1e-9
+    )
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_still_shows_what_the_live_figure_shows_at_first(name):
+    words = re.compile(r"<text[^>]*>([^<]+)</text>")
+    drawn, committed = still(name), (FOLDER / f"{name}.svg").read_text("utf-8")
+    assert words.findall(drawn) == words.findall(committed), (
+        f"run `python book/_ext/stills.py {name}`"
+    )
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_live_figure_is_small_and_asks_nobody(name):
+    text = (FOLDER / f"{name}.js").read_text("utf-8")
+    assert len(text.encode()) <= 30_000
+    assert not re.search(r"https?://(?!www\.w3\.org)|\bfetch\(|\bimport\b", text)
+
+
+@pytest.mark.parametrize("name", names())
+def test_all_of_a_live_figure_has_a_name_and_fits_a_phone(name):
+    report = try_out(
+        name,
+        """
+        const bare = [...figure.querySelectorAll("input, select, button, [tabindex]")]
+          .filter((node) => !(node.getAttribute("aria-label") || node.textContent.trim()
+            || node.closest("label")?.textContent.trim()));
+        const live = figure.querySelector(".explore-live");
+        figure.style.width = "340px";
+        await wait(500);
+        return { bare: bare.map((node) => node.outerHTML), wide: live.scrollWidth,
+          still: getComputedStyle(figure.querySelector("img")).display,
+          status: figure.querySelectorAll("[role=status]").length, said: await say() };
+        """,
+    )
+    assert report["bare"] == []
+    assert report["wide"] <= 340
+    assert report["still"] == "none"
+    assert report["status"] == 1
+    assert len(report["said"]) > 20
+
+
+def attend(query, keys, values):
+    query, keys, values = (np.asarray(a, float) for a in (query, keys, values))
+    output, weights = oracle.attention(query[None], keys, values)
+    return keys @ query / np.sqrt(2), weights[0], output[0]
+
+
+ROWS = """[values(".score"), values(".weight"), values(".output")]"""
+
+
+def test_the_query_starts_with_the_numbers_of_the_page():
+    rows, texts, said = try_out(
+        "query",
+        f"""return [{ROWS}, [texts(".score"), texts(".weight"), texts(".output")],
+        await say()];""",
+    )
+    for shown, text, expected in zip(
+        rows,
+        texts,
+        attend([1, 1], [[0, 0], [3, 0], [1, 1]], [[0, 0], [3, 0], [1, 1]]),
+        strict=True,
+    ):
+        close(shown, expected)
+        shown_as(text, expected)
+    assert "62% from central, 31% from bank, 7% from the" in said
+    assert "(2.17, 0.31)" in said
+
+
+def test_the_query_follows_mouse_keyboard_and_typing():
+    dragged, stepped, typed, steep = try_out(
+        "query",
+        f"""
+        const ring = figure.querySelector("[aria-label=query]"), all = () => {ROWS};
+        drag(ring, (-1 + 2) * 340 / 6, (4 + 1) * 340 / 6);
+        const dragged = all();
+        press(ring, "ArrowRight"); press(ring, "ArrowUp", true);
+        const stepped = all();
+        figure.querySelector("[type=checkbox]").click();
+        put("value of bank, water", 3.5); put("key of the, money", -2);
+        put("query, money", 9);
+        const typed = all();
+        figure.querySelectorAll("button")[1].click();
+        return [dragged, stepped, typed, all()];
+        """,
+    )
+    words = [[0, 0], [3, 0], [1, 1]]
+    cases = [
+        (dragged, [-1, -1], words, words),
+        (stepped, [-0.9, 0], words, words),
+        (typed, [4, 0], [[-2, 0], *words[1:]], [[0, 0], [3, 0], [1, 3.5]]),
+        (steep, [1, 1], [[0, 0], [0, 3], [1, 1]], [[0, 0], [0, 3], [1, 1]]),
+    ]
+    for rows, *given in cases:
+        for shown, expected in zip(rows, attend(*given), strict=True):
+            close(shown, expected)
+    # The caption: away from the other two words, "the" weighs most.
+    assert np.argmax(dragged[1]) == 0
+
+
+def test_the_layer_computes_what_numpy_does():
+    first, later, zero, large, said = try_out(
+        "layer",
+        """
+        const all = () => ["Q", "K", "V", "S", "A", "O"].map((name, i) =>
+          [...figure.querySelectorAll(".explore-matrix")][4 + i]).map((table) =>
+          [...table.querySelectorAll("td")].map((cell) => Number(cell.dataset.value)));
+        const first = all();
+        put("X, row 2, column 1", -2.5); put("W V, row 1, column 2", 3);
+        const later = all();
+        figure.querySelectorAll("button")[3].click();
+        const W = (factor) => [[1, 1], [0, 1]].forEach((row, i) => row.forEach(
+          (value, j) => put(`W Q, row ${i + 1}, column ${j + 1}`, factor * value)));
+        W(0); const zero = all();
+        W(10); const large = all();
+        figure.querySelectorAll("button")[1].click();
+        return [first, later, zero, large, await say()];
+        """,
+    )
+
+    def layer(X, W_Q, W_K, W_V):
+        X, W_Q, W_K, W_V = (np.array(a, float) for a in (X, W_Q, W_K, W_V))
+        Q, K, V = X @ W_Q, X @ W_K, X @ W_V
+        output, weights = oracle.attention(Q, K, V)
+        return Q, K, V, Q @ K.T / np.sqrt(2), weights, output
+
+    X, W_Q = [[1, 0], [0, 1], [1, 1]], np.array([[1, 1], [0, 1]])
+    W_K, W_V = [[1, 0], [1, 1]], [[0.5, 1], [1, 0]]
+    cases = [
+        (first, (X, W_Q, W_K, W_V)),
+        (later, ([[1, 0], [-2.5, 1], [1, 1]], W_Q, W_K, [[0.5, 3], [1, 0]])),
+        (zero, (X, 0 * W_Q, W_K, W_V)),
+        (large, (X, 10 * W_Q, W_K, W_V)),
+    ]
+    for matrices, given in cases:
+        for shown, expected in zip(matrices, layer(*given), strict=True):
+            close(shown, expected)
+    close(zero[4], np.full(9, 1 / 3))
+    weights = np.reshape(large[4], (3, 3))
+    assert weights[[0, 2]].max(axis=1).min() > 0.99
+    close(weights[1], [weights[1, 0], weights[1, 1], weights[1, 1]])
+    assert "Token 2 takes 0% from token 1, 50% from token 2, 50% from token 3" in said
+
+
+def test_a_page_loads_its_figures_and_no_other_page_does(book):
+    figure = (
+        "\n```{explore} _static/still.svg\n:element: query\n:label: Try\n"
+        ":name: fig-try\n:alt: A plane.\n\nDrag.\n```\n"
+    )
+    (book.folder / "_static").mkdir()
+    (book.folder / "_static/still.svg").write_text(still("query"))
+    book.write("\n{numref}`fig-try` moves.\n", figure)
+    status, page, said = book.build("explore", numfig=True)
+    assert status == 0, said
+    assert re.search(r'<explore-query class="explore" data-label="Try">\s*<img', page)
+    assert "Fig. 1" in page
+    for file in ("explore/explore.js", "explore/query.js"):
+        assert re.search(rf'<script defer="defer" src="_static/{file}', page)
+    assert "explore/explore.css" in page
+    book.write("\nWords.\n")
+    assert "explore" not in book.build("explore")[1]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
+def test_what_a_page_asks_for_is_there(page):
+    used = re.findall(
+        r"```\{explore\} (\S+)\n:element: (\w+)\n", page.read_text("utf-8")
+    )
+    for picture, element in used:
+        assert (page.parent / picture).resolve() == FOLDER / f"{element}.svg"
+        assert element in names()
