@@ -186,6 +186,11 @@ def still(name: str) -> str:
     width, height = (round(side + 2 * EDGE) for side in (width, height))
     # Long numbers of the browser's arithmetic say nothing in a picture.
     drawings = re.sub(r"-?\d+\.\d{4,}", lambda m: f"{float(m[0]):.2f}", drawings)
+    drawings = re.sub(
+        r"rgb\((\d+), (\d+), (\d+)\)",
+        lambda m: "#" + "".join(f"{int(part):02x}" for part in m.groups()),
+        drawings,
+    )
     drawings = drawings.replace(' xmlns="http://www.w3.org/2000/svg"', "")
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '

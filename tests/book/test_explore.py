@@ -8,6 +8,7 @@ from small_books import ROOT, contents
 from stills import FOLDER, act, find_browser, names, still
 
 from course_lib import oracle
+from course_lib.data import engel
 
 pytestmark = pytest.mark.skipif(
     find_browser() is None, reason="no Chromium: install it to test the live figures"
@@ -195,6 +196,53 @@ def test_the_layer_computes_what_numpy_does():
     assert weights[[0, 2]].max(axis=1).min() > 0.99
     close(weights[1], [weights[1, 0], weights[1, 1], weights[1, 1]])
     assert "Token 2 takes 0% from token 1, 50% from token 2, 50% from token 3" in said
+
+
+def regress(asked, h):
+    """The prediction at one income, its weights' summaries, the error left out."""
+    income, food = (np.asarray(a, float) for a in engel())
+    bills, weights = oracle.nadaraya_watson(
+        np.array([[asked]]), income[:, None], food[:, None], h
+    )
+    scores = -(((income[:, None] - income) / h) ** 2) / 2
+    np.fill_diagonal(scores, -np.inf)
+    kernel = np.exp(scores - scores.max(axis=1, keepdims=True))
+    missed = kernel @ food / kernel.sum(axis=1) - food
+    return (
+        bills[0, 0],
+        1 / (weights**2).sum(),
+        weights.max(),
+        h**2,
+        (missed**2).mean() ** 0.5,
+    )
+
+
+def test_the_bandwidth_gives_what_numpy_does_on_engel_s_families():
+    moves = try_out(
+        "bandwidth",
+        """
+        const [width, income] = figure.querySelectorAll("input");
+        const [query, marker] = figure.querySelectorAll("[role=slider]");
+        const all = () => [...figure.querySelectorAll("td")].map(
+          (cell) => Number(cell.dataset.value));
+        const seen = [all()];
+        put(width, 0); seen.push(all());
+        put(width, 3.7); put(income, 4000); seen.push(all());
+        press(marker, "ArrowLeft", true); press(query, "ArrowRight"); seen.push(all());
+        drag(marker, 34 + (2 / 3.7) * 326, 200); drag(query, 34 + 0.3 * 326, 100);
+        seen.push(all());
+        put(income, 4000); put(width, Math.log10(200)); seen.push(all());
+        return [seen, await say()];
+        """,
+    )
+    cases = [(800, 100), (800, 1), (4000, 10**3.7), (4010, 10**3.6), (1500, 100)]
+    for shown, given in zip(moves[0], cases, strict=False):
+        close(shown, regress(*given))
+    # The caption: up to 200 francs the richest family answers almost alone.
+    close(moves[0][-1], regress(4000, 10**2.3))
+    assert moves[0][-1][2] > 0.99
+    assert "about 1 family shares the weight" in moves[1]
+    assert regress(800, 10**2.13)[-1] < min(regress(800, h)[-1] for h in (90, 200))
 
 
 def test_a_page_loads_its_figures_and_no_other_page_does(book):
