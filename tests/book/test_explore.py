@@ -352,6 +352,69 @@ def test_sampling_writes_words_as_often_as_they_are_likely():
     assert abs(max(drawn.values()) / 400 - likeliest) < 4 * deviation
 
 
+def reached(mask, layers):
+    """The fewest layers after which each row has something of each token, or -1."""
+    seen = np.eye(len(mask), dtype=bool)
+    first = np.where(seen, 0, -1)
+    for layer in range(1, layers + 1):
+        seen = seen | ((mask.astype(int) @ seen.astype(int)) > 0)
+        first[(first < 0) & seen] = layer
+    return first
+
+
+def test_masks_reach_as_far_as_their_powers():
+    seen, said = try_out(
+        "masks",
+        """
+        const tables = [...figure.querySelectorAll("svg")];
+        const cells = tables.map((svg) => [...svg.querySelectorAll("g")]);
+        const pattern = figure.querySelector("select");
+        const [size, layers] = figure.querySelectorAll("input");
+        const all = () => [cells[0].map((cell) => cell.getAttribute("aria-checked")),
+          cells[1].map((cell) => Number(cell.dataset.value))];
+        const seen = [all()];
+        put(layers, 4); seen.push(all());
+        for (const name of ["no mask", "causal", "prefix | causal", "padding",
+            "padding & causal", "document & causal"]) {
+          pattern.value = name;
+          pattern.dispatchEvent(new Event("change"));
+          put(layers, 2);
+          seen.push(all());
+        }
+        put(size, 6); seen.push(all());
+        pattern.value = "causal";
+        pattern.dispatchEvent(new Event("change"));
+        cells[0][0].focus();
+        for (let i = 0; i < 7; i += 1) press(document.activeElement, "ArrowRight");
+        press(document.activeElement, " ");
+        seen.push(all());
+        return [seen, await say()];
+        """,
+    )
+    i, j = np.arange(8)[:, None], np.arange(8)
+    causal, every = j <= i, np.ones((8, 8), bool)
+    leak = causal | ((i == 0) & (j == 7))
+    cases = [
+        (causal & (i - j < 3), 2),
+        (causal & (i - j < 3), 4),
+        (every, 2),
+        (causal, 2),
+        (causal | (j < 3), 2),
+        (every & (j < 5), 2),
+        (causal & (j < 5), 2),
+        (causal & ((i < 4) == (j < 4)), 2),
+        (causal & ((i < 6) == (j < 6)), 2),
+        (leak, 2),
+    ]
+    for (checked, layers), (mask, n) in zip(seen, cases, strict=True):
+        assert checked == [str(bool(may)).lower() for may in mask.ravel()]
+        close(layers, reached(mask, n))
+    # The caption: four layers of a window of three, and a single cell that leaks.
+    assert reached(causal & (i - j < 3), 7)[7, 0] == 4
+    assert reached(leak, 2)[:, 7].min() >= 0
+    assert "row 1 has something of 8 of 8 tokens" in said
+
+
 def test_a_page_loads_its_figures_and_no_other_page_does(book):
     figure = (
         "\n```{explore} _static/still.svg\n:element: query\n:label: Try\n"
