@@ -415,6 +415,64 @@ def test_masks_reach_as_far_as_their_powers():
     assert "row 1 has something of 8 of 8 tokens" in said
 
 
+def turned(own, query, key, base):
+    """Each pair's product, and their sum, from the oracle's rotary positions."""
+    zeros, own = np.zeros(4), np.deg2rad(own)
+    q = np.concatenate([np.ones(4), zeros])[None]
+    k = np.concatenate([np.cos(own), np.sin(own)])[None]
+    q, k = oracle.rotary(q, base, query)[0], oracle.rotary(k, base, key)[0]
+    products = (q * k).reshape(2, 4).sum(axis=0)
+    return [*products, products.sum()]
+
+
+def test_rotary_hands_turn_as_the_oracle_does():
+    seen, said = try_out(
+        "rotary",
+        """
+        const all = () => values("svg text[data-value]");
+        const [query, key] = figure.querySelectorAll("input");
+        const hands = figure.querySelectorAll("[role=slider][aria-label^=key]");
+        const step = figure.querySelector("[aria-label^=step]");
+        const click = (i) => figure.querySelectorAll("button")[i].click();
+        const seen = [all()];
+        click(1); seen.push(all());
+        put(query, 60); put(key, 13); seen.push(all());
+        click(1); seen.push(all());
+        put(query, 20); put(key, 20);
+        press(hands[0], "ArrowRight", true);
+        drag(hands[2], 85 + 40, 254 - 40);
+        seen.push(all(), [...hands].map((hand) => hand.getAttribute("aria-valuenow")));
+        put(figure.querySelector("select"), 10); seen.push(all());
+        press(step, "ArrowLeft"); press(step, "ArrowLeft"); seen.push(all());
+        click(2); seen.push(all());
+        return [seen, await say()];
+        """,
+    )
+    close(seen[0], turned([0] * 4, 7, 4, 10_000))
+    close(seen[1], turned([0] * 4, 12, 9, 10_000))
+    close(seen[1], seen[0])  # the caption: both moved, nothing changes
+    close(seen[2], turned([0] * 4, 60, 13, 10_000))
+    close(seen[3], seen[2])  # no further than the last position
+    own = [float(angle) for angle in seen[5]]
+    assert own == [
+        50,
+        0,
+        35,
+        0,
+    ]  # 45 degrees less what 20 positions turn, in steps of 5
+    close(seen[4], turned(own, 20, 20, 10_000))
+    close(seen[6], turned(own, 20, 20, 10))
+    close(seen[7], turned(own, 20, 18, 10))
+    close(seen[8], turned([0] * 4, 20, 18, 10))
+    assert "step −2" in said
+    # The caption: with the first hand turned by 170 degrees, three places back is best.
+    scores = [turned([170, 0, 0, 0], 30, 30 + step, 10_000)[-1] for step in STEPS]
+    assert STEPS[int(np.argmax(scores))] == -3
+
+
+STEPS = range(-30, 31)
+
+
 def test_a_page_loads_its_figures_and_no_other_page_does(book):
     figure = (
         "\n```{explore} _static/still.svg\n:element: query\n:label: Try\n"
