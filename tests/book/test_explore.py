@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from stills import FOLDER, act, find_browser, names, still
 
 from course_lib import oracle
 from course_lib.data import engel, english
+from course_lib.tokens import BPE
 
 pytestmark = pytest.mark.skipif(
     find_browser() is None, reason="no Chromium: install it to test the live figures"
@@ -471,6 +473,94 @@ def test_rotary_hands_turn_as_the_oracle_does():
 
 
 STEPS = range(-30, 31)
+
+
+SALES = {
+    **{"pan": 9, "pans": 5, "cake": 6, "cakes": 8},
+    **{"pancakes": 2, "saucepan": 3, "cup": 4, "cupcakes": 2},
+}
+
+
+def cut(word, merges):
+    tokens = list(word)
+    for pair in merges:
+        joined = []
+        for token in tokens:
+            if joined and (joined[-1], token) == pair:
+                joined[-1] += token
+            else:
+                joined.append(token)
+        tokens = joined
+    return tokens
+
+
+def learn(sales, n):
+    """Merge n pairs; return the merges, the tokens, and the next pairs' counts."""
+    ids = {letter: i for i, letter in enumerate(sorted(set("".join(sales))))}
+    merges = []
+    while True:
+        counts = Counter()
+        for word, times in sales.items():
+            for pair in pairwise(cut(word, merges)):
+                counts[pair] += times
+        order = sorted(counts, key=lambda p: (-counts[p], ids[p[0]], ids[p[1]]))
+        if len(merges) == n or not order:
+            return merges, list(ids), [(pair, counts[pair]) for pair in order]
+        merges.append(order[0])
+        ids.setdefault("".join(order[0]), len(ids))
+
+
+def test_pairs_merge_as_on_the_page_of_tokens():
+    seen, said = try_out(
+        "pairs",
+        """
+        const all = () => [
+          [...figure.querySelectorAll("table")[0].tBodies[0].rows].map((row) =>
+            [...row.cells[1].children].map((chip) => chip.textContent)),
+          [...figure.querySelectorAll("table")[1].tBodies[0].rows].map((row) =>
+            row.style.visibility ? null
+              : [row.cells[0].textContent, Number(row.cells[1].dataset.value)]),
+          figure.querySelector(".explore-panels p").textContent];
+        const [join, undo] = figure.querySelectorAll("button");
+        const merges = figure.querySelector("[type=range]"), seen = [all()];
+        put(merges, 0); seen.push(all());
+        for (let i = 0; i < 6; i += 1) join.click();
+        seen.push(all());
+        undo.click(); seen.push(all());
+        put("times pancakes was sold", 7); put(merges, 7); seen.push(all());
+        put("a word to cut", "panache"); put("times saucepan was sold", 44);
+        put(merges, 10); seen.push(all());
+        put("times pancakes was sold", 2); put("times saucepan was sold", 3);
+        put(merges, 16); seen.push(all());
+        return [seen, await say()];
+        """,
+    )
+    seven, many = SALES | {"pancakes": 7}, SALES | {"pancakes": 7, "saucepan": 44}
+    cases = [
+        (SALES, 3, "cheesecakes"),
+        (SALES, 0, "cheesecakes"),
+        (SALES, 6, "cheesecakes"),
+        (SALES, 5, "cheesecakes"),
+        (seven, 7, "cheesecakes"),
+        (many, 10, "panache"),
+        (SALES, 16, "panache"),
+    ]
+    for (words, pairs, listed), (sales, n, typed) in zip(seen, cases, strict=True):
+        merges, tokens, counts = learn(sales, n)
+        assert words == [cut(word, merges) for word in [*sales, typed]]
+        expected = [[" + ".join(pair), times] for pair, times in counts[:6]]
+        assert pairs == [*expected, *[None] * (6 - len(expected))]
+        assert listed.startswith(f"{len(tokens)} tokens: 8 letters")
+    # The caption: all items are tokens after 16 merges, and six pancakes come first.
+    assert all(len(tokens) == 1 for tokens in seen[-1][0][:-1])
+    assert "No neighbors are left" in said
+    for times, first in ((5, False), (6, True)):
+        tokens = learn(SALES | {"pancakes": times}, 16)[1]
+        assert (tokens.index("pancakes") < tokens.index("cup")) is first
+    # The words of the page, and the package's own merges.
+    items = [item for item, times in SALES.items() for _ in range(times)]
+    package = BPE.train(items, vocab_size=14)
+    assert list(package.merges) == learn(SALES, 6)[0]
 
 
 def test_a_page_loads_its_figures_and_no_other_page_does(book):
