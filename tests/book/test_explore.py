@@ -232,7 +232,7 @@ def test_the_bandwidth_gives_what_numpy_does_on_engel_s_families():
         put(width, 0); seen.push(all());
         put(width, 3.7); put(income, 4000); seen.push(all());
         press(marker, "ArrowLeft", true); press(query, "ArrowRight"); seen.push(all());
-        drag(marker, 34 + (2 / 3.7) * 326, 200); drag(query, 34 + 0.3 * 326, 100);
+        drag(marker, 38 + (2 / 3.7) * 322, 200); drag(query, 38 + 0.3 * 322, 100);
         seen.push(all());
         put(income, 4000); put(width, Math.log10(200)); seen.push(all());
         return [seen, await say()];

@@ -109,7 +109,7 @@ explore.define("bandwidth", (live) => {
   const bold = "var(--explore-accent)", rule = "var(--explore-line)";
 
   // The families
-  const left = 34;
+  const left = 38;
   const px = (x) => left + (x / RICHEST) * (WIDTH - left);
   const py = (y) => FLOOR - (y / MOST) * (FLOOR - 14);
   const families = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "group",
@@ -120,7 +120,8 @@ explore.define("bandwidth", (live) => {
       x.toLocaleString("en-US")));
   }
   for (const y of [500, 1000, 1500, 2000]) {
-    families.append(line(`M${left} ${py(y)}h-4`, rule), text(left - 6, py(y) + 4, y, "end"));
+    families.append(line(`M${left} ${py(y)}h-4`, rule), text(left - 6, py(y) + 4,
+      y.toLocaleString("en-US"), "end"));
   }
   families.append(text(WIDTH, FLOOR + 34, "income (francs)", "end"),
     text(left + 6, 16, "food (francs)", "start"));

@@ -67,7 +67,7 @@ const explore = {
 
   // A labelled slider. `text` says its value, also to screen readers.
   slider({ label, min, max, step, value, text, change }) {
-    const shown = explore.html("output", { class: "number" });
+    const shown = explore.html("span", { class: "number" });
     const input = explore.html("input", { type: "range", min, max, step, value });
     input.value = value;
     const update = () => {
