@@ -39,10 +39,10 @@ FENCE = re.compile(
 # Directives whose inside is no prose, or the other framework's.
 NO_PROSE = re.compile(
     r"code|math|figure|image|list-table|csv-table|table|glue|bibliography|raw|toctree|"
-    r"contents|nnx|exercise|solution|index"
+    r"contents|nnx|explore|exercise|solution|index"
 )
 SHOWN_CODE = re.compile(r"code i?python")
-PICTURES = ("figure", "image", "glue:figure")
+PICTURES = ("figure", "explore", "image", "glue:figure")
 EXERCISE = re.compile(r"(?P<what>exercise|solution)(?P<edge>-start|-end)?$")
 EFFORT = re.compile(r" · (?P<difficulty>easy|medium|hard) · (?P<minutes>\d+) minutes?$")
 CHECKED = re.compile(r"\bcheck\(")

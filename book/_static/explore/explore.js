@@ -1,0 +1,157 @@
+// What the live figures share: elements, numbers, sliders, points that one can drag.
+// No library, no network, and plain scripts, so that a page opened as a file works too.
+"use strict";
+
+const explore = {
+  // An element: attributes, then children. Functions named on… listen to events.
+  make(namespace, tag, attributes, children) {
+    const node = namespace
+      ? document.createElementNS(namespace, tag)
+      : document.createElement(tag);
+    explore.set(node, attributes);
+    node.append(...children.filter((child) => child !== null));
+    return node;
+  },
+  html(tag, attributes = {}, ...children) {
+    return explore.make(null, tag, attributes, children);
+  },
+  svg(tag, attributes = {}, ...children) {
+    return explore.make("http://www.w3.org/2000/svg", tag, attributes, children);
+  },
+  set(node, attributes) {
+    for (const [name, value] of Object.entries(attributes)) {
+      if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+      else if (value === false || value === null) node.removeAttribute(name);
+      else node.setAttribute(name, value === true ? "" : value);
+    }
+    return node;
+  },
+
+  // A number as the page prints it; `data-value` keeps all its digits.
+  number(value, digits = 2) {
+    const text = value.toFixed(digits);
+    return (Number(text) === 0 ? text.replace("-", "") : text).replace("-", "−");
+  },
+  show(node, value, digits = 2, unit = "") {
+    node.textContent = explore.number(value, digits) + unit;
+    node.dataset.value = value;
+    return node;
+  },
+  percent(node, value) {
+    node.textContent = explore.number(100 * value, 0) + "%";
+    node.dataset.value = value;
+    return node;
+  },
+
+  softmax(scores) {
+    const top = Math.max(...scores);
+    const exps = scores.map((score) => Math.exp(score - top));
+    const sum = exps.reduce((a, b) => a + b, 0);
+    return exps.map((value) => value / sum);
+  },
+  dot: (a, b) => a.reduce((sum, value, i) => sum + value * b[i], 0),
+  matmul: (a, b) =>
+    a.map((row) => b[0].map((_, j) => explore.dot(row, b.map((other) => other[j])))),
+  clamp: (value, low, high) => Math.min(high, Math.max(low, value)),
+
+  // The sentence under a figure: seen by all, read aloud once things have settled.
+  say(node, text) {
+    clearTimeout(node.waiting);
+    node.waiting = setTimeout(() => {
+      if (node.textContent !== text) node.textContent = text;
+    }, node.textContent ? 200 : 0);
+  },
+  status() {
+    return explore.html("p", { class: "explore-say", role: "status" });
+  },
+
+  // A labelled slider. `text` says its value, also to screen readers.
+  slider({ label, min, max, step, value, text, change }) {
+    const shown = explore.html("span", { class: "number" });
+    const input = explore.html("input", { type: "range", min, max, step, value });
+    input.value = value;
+    const update = () => {
+      shown.textContent = text(Number(input.value));
+      input.setAttribute("aria-valuetext", shown.textContent);
+    };
+    input.addEventListener("input", () => {
+      update();
+      change(Number(input.value));
+    });
+    update();
+    const node = explore.html("label", { class: "wide" }, label, input, shown);
+    return { node, input, set: (now) => { input.value = now; update(); } };
+  },
+  choice(options, chosen, label, change) {
+    const select = explore.html("select", {});
+    for (const [value, text] of options) {
+      select.append(explore.html("option", { value }, text));
+    }
+    select.value = chosen;
+    select.addEventListener("change", () => change(select.value));
+    return { node: explore.html("label", {}, label, select), select };
+  },
+  // A small number to type, kept between its bounds.
+  entry({ label, value, min, max, step = 0.1, change }) {
+    const input = explore.html("input", {
+      type: "number", min, max, step, "aria-label": label, inputmode: "decimal",
+    });
+    input.value = value;
+    input.addEventListener("input", () => {
+      const typed = input.valueAsNumber;
+      if (Number.isFinite(typed)) change(explore.clamp(typed, min, max));
+    });
+    input.addEventListener("change", () => {
+      const typed = input.valueAsNumber;
+      if (Number.isFinite(typed)) input.value = explore.clamp(typed, min, max);
+    });
+    return input;
+  },
+  // Arrow keys, Home and End, as a direction for x and y, in steps.
+  arrows(event, move) {
+    const size = event.shiftKey ? 10 : 1;
+    const way = {
+      ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1],
+    }[event.key];
+    if (!way) return;
+    event.preventDefault();
+    move(way[0] * size, way[1] * size);
+  },
+  // Make a group of an SVG draggable. `move` gets the pointer in the SVG's own units,
+  // `step` the direction of an arrow key.
+  draggable(svg, handle, { move, step }) {
+    const at = (event) => {
+      const point = new DOMPoint(event.clientX, event.clientY);
+      const { x, y } = point.matrixTransform(svg.getScreenCTM().inverse());
+      move(x, y);
+    };
+    handle.addEventListener("pointerdown", (event) => {
+      event.preventDefault();
+      handle.focus({ preventScroll: true });
+      handle.dragged = event.pointerId;
+      try { handle.setPointerCapture(event.pointerId); } catch { /* a made-up event */ }
+    });
+    handle.addEventListener("pointermove", (event) => {
+      if (handle.dragged === event.pointerId) at(event);
+    });
+    for (const end of ["pointerup", "pointercancel"]) {
+      handle.addEventListener(end, () => { handle.dragged = undefined; });
+    }
+    handle.addEventListener("keydown", (event) => explore.arrows(event, step));
+  },
+
+  // Name an element: `build` fills `live`, which then stands for the still picture.
+  define(name, build) {
+    customElements.define(`explore-${name}`, class extends HTMLElement {
+      connectedCallback() {
+        if (this.dataset.live !== undefined) return;
+        const live = explore.html("div", {
+          class: "explore-live", role: "group", "aria-label": this.dataset.label,
+        });
+        build(live, this);
+        this.append(live);
+        this.dataset.live = "";
+      }
+    });
+  },
+};

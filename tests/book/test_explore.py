@@ -1,0 +1,592 @@
+"""The live figures, in a real browser: what they show is what NumPy computes."""
+
+import re
+from collections import Counter
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from small_books import ROOT, contents
+from stills import FOLDER, act, find_browser, names, still
+
+from course_lib import oracle
+from course_lib.data import engel, english
+from course_lib.tokens import BPE
+
+pytestmark = pytest.mark.skipif(
+    find_browser() is None, reason="no Chromium: install it to test the live figures"
+)
+
+PAGES = [ROOT / f"{name}.md" for name, _ in contents()]
+# JavaScript for the actions: what elements say with all digits, typing, moving.
+HELP = """
+const values = (selector) => [...figure.querySelectorAll(selector)].map(
+  (node) => Number(node.dataset.value));
+const texts = (selector) => [...figure.querySelectorAll(selector)].map(
+  (node) => node.textContent);
+const say = async () => { await wait(400); return texts(".explore-say")[0]; };
+const put = (label, value) => {
+  const node = typeof label === "string"
+    ? figure.querySelector(`[aria-label="${label}"]`) : label;
+  node.value = value;
+  node.dispatchEvent(new Event(node.tagName === "SELECT" ? "change" : "input"));
+};
+const press = (node, key, shiftKey = false) =>
+  node.dispatchEvent(new KeyboardEvent("keydown", { key, shiftKey, bubbles: true }));
+const drag = (node, x, y) => {
+  const svg = node.ownerSVGElement ?? node;
+  const point = new DOMPoint(x, y).matrixTransform(svg.getScreenCTM());
+  const event = (type) => node.dispatchEvent(new PointerEvent(type, {
+    clientX: point.x, clientY: point.y, pointerId: 7, bubbles: true }));
+  event("pointerdown"); event("pointermove"); event("pointerup");
+};
+"""
+
+
+def try_out(name, actions, **options):
+    """Act on a figure, with the helpers above."""
+    return act(name, HELP + actions, **options)
+
+
+def close(shown, expected):
+    np.testing.assert_allclose(shown, np.ravel(expected), rtol=0, atol=1e-6)
+
+
+def shown_as(texts, expected, digits=2):
+    """Check what stands in the page, rounded."""
+    read = [float(text.replace("−", "-").strip("%")) for text in texts]
+    np.testing.assert_allclose(
+        read, np.ravel(expected), rtol=0, atol=0.5 * 10**-digits + 1e-9
+    )
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_still_shows_what_the_live_figure_shows_at_first(name):
+    words = re.compile(r"<text[^>]*>([^<]+)</text>")
+    drawn, committed = still(name), (FOLDER / f"{name}.svg").read_text("utf-8")
+    assert words.findall(drawn) == words.findall(committed), (
+        f"run `python book/_ext/stills.py {name}`"
+    )
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_live_figure_is_small_and_asks_nobody(name):
+    text = (FOLDER / f"{name}.js").read_text("utf-8")
+    assert len(text.encode()) <= 30_000
+    assert not re.search(r"https?://(?!www\.w3\.org)|\bfetch\(|\bimport\(", text)
+
+
+@pytest.mark.parametrize("name", names())
+def test_all_of_a_live_figure_has_a_name_and_fits_a_phone(name):
+    report = try_out(
+        name,
+        """
+        const bare = [...figure.querySelectorAll("input, select, button, [tabindex]")]
+          .filter((node) => !(node.getAttribute("aria-label") || node.textContent.trim()
+            || node.closest("label")?.textContent.trim()));
+        const live = figure.querySelector(".explore-live");
+        figure.style.width = "340px";
+        await wait(500);
+        return { bare: bare.map((node) => node.outerHTML), wide: live.scrollWidth,
+          still: getComputedStyle(figure.querySelector("img")).display,
+          status: figure.querySelectorAll("[role=status]").length, said: await say() };
+        """,
+    )
+    assert report["bare"] == []
+    assert report["wide"] <= 340
+    assert report["still"] == "none"
+    assert report["status"] == 1
+    assert len(report["said"]) > 20
+
+
+def attend(query, keys, values):
+    query, keys, values = (np.asarray(a, float) for a in (query, keys, values))
+    output, weights = oracle.attention(query[None], keys, values)
+    return keys @ query / np.sqrt(2), weights[0], output[0]
+
+
+ROWS = """[values(".score"), values(".weight"), values(".output")]"""
+
+
+def test_the_query_starts_with_the_numbers_of_the_page():
+    rows, texts, said = try_out(
+        "query",
+        f"""return [{ROWS}, [texts(".score"), texts(".weight"), texts(".output")],
+        await say()];""",
+    )
+    for shown, text, expected in zip(
+        rows,
+        texts,
+        attend([1, 1], [[0, 0], [3, 0], [1, 1]], [[0, 0], [3, 0], [1, 1]]),
+        strict=True,
+    ):
+        close(shown, expected)
+        shown_as(text, expected)
+    assert "62% from central, 31% from bank, 7% from the" in said
+    assert "(2.17, 0.31)" in said
+
+
+def test_the_query_follows_mouse_keyboard_and_typing():
+    dragged, stepped, typed, steep = try_out(
+        "query",
+        f"""
+        const ring = figure.querySelector("[aria-label=query]"), all = () => {ROWS};
+        drag(ring, (-1 + 2) * 340 / 6, (4 + 1) * 340 / 6);
+        const dragged = all();
+        press(ring, "ArrowRight"); press(ring, "ArrowUp", true);
+        const stepped = all();
+        figure.querySelector("[type=checkbox]").click();
+        put("value of bank, water", 3.5); put("key of the, money", -2);
+        put("query, money", 9);
+        const typed = all();
+        figure.querySelectorAll("button")[1].click();
+        return [dragged, stepped, typed, all()];
+        """,
+    )
+    words = [[0, 0], [3, 0], [1, 1]]
+    cases = [
+        (dragged, [-1, -1], words, words),
+        (stepped, [-0.9, 0], words, words),
+        (typed, [4, 0], [[-2, 0], *words[1:]], [[0, 0], [3, 0], [1, 3.5]]),
+        (steep, [1, 1], [[0, 0], [0, 3], [1, 1]], [[0, 0], [0, 3], [1, 1]]),
+    ]
+    for rows, *given in cases:
+        for shown, expected in zip(rows, attend(*given), strict=True):
+            close(shown, expected)
+    # The caption: away from the other two words, "the" weighs most.
+    assert np.argmax(dragged[1]) == 0
+
+
+def test_the_layer_computes_what_numpy_does():
+    first, later, zero, large, said = try_out(
+        "layer",
+        """
+        const all = () => ["Q", "K", "V", "S", "A", "O"].map((name, i) =>
+          [...figure.querySelectorAll(".explore-matrix")][4 + i]).map((table) =>
+          [...table.querySelectorAll("td")].map((cell) => Number(cell.dataset.value)));
+        const first = all();
+        put("X, row 2, column 1", -2.5); put("W V, row 1, column 2", 3);
+        const later = all();
+        figure.querySelectorAll("button")[3].click();
+        const W = (factor) => [[1, 1], [0, 1]].forEach((row, i) => row.forEach(
+          (value, j) => put(`W Q, row ${i + 1}, column ${j + 1}`, factor * value)));
+        W(0); const zero = all();
+        W(10); const large = all();
+        figure.querySelectorAll("button")[1].click();
+        return [first, later, zero, large, await say()];
+        """,
+    )
+
+    def layer(X, W_Q, W_K, W_V):
+        X, W_Q, W_K, W_V = (np.array(a, float) for a in (X, W_Q, W_K, W_V))
+        Q, K, V = X @ W_Q, X @ W_K, X @ W_V
+        output, weights = oracle.attention(Q, K, V)
+        return Q, K, V, Q @ K.T / np.sqrt(2), weights, output
+
+    X, W_Q = [[1, 0], [0, 1], [1, 1]], np.array([[1, 1], [0, 1]])
+    W_K, W_V = [[1, 0], [1, 1]], [[0.5, 1], [1, 0]]
+    cases = [
+        (first, (X, W_Q, W_K, W_V)),
+        (later, ([[1, 0], [-2.5, 1], [1, 1]], W_Q, W_K, [[0.5, 3], [1, 0]])),
+        (zero, (X, 0 * W_Q, W_K, W_V)),
+        (large, (X, 10 * W_Q, W_K, W_V)),
+    ]
+    for matrices, given in cases:
+        for shown, expected in zip(matrices, layer(*given), strict=True):
+            close(shown, expected)
+    close(zero[4], np.full(9, 1 / 3))
+    weights = np.reshape(large[4], (3, 3))
+    assert weights[[0, 2]].max(axis=1).min() > 0.99
+    close(weights[1], [weights[1, 0], weights[1, 1], weights[1, 1]])
+    assert "Token 2 takes 0% from token 1, 50% from token 2, 50% from token 3" in said
+
+
+def regress(asked, h):
+    """The prediction at one income, its weights' summaries, the error left out."""
+    income, food = (np.asarray(a, float) for a in engel())
+    bills, weights = oracle.nadaraya_watson(
+        np.array([[asked]]), income[:, None], food[:, None], h
+    )
+    scores = -(((income[:, None] - income) / h) ** 2) / 2
+    np.fill_diagonal(scores, -np.inf)
+    kernel = np.exp(scores - scores.max(axis=1, keepdims=True))
+    missed = kernel @ food / kernel.sum(axis=1) - food
+    return (
+        bills[0, 0],
+        1 / (weights**2).sum(),
+        weights.max(),
+        h**2,
+        (missed**2).mean() ** 0.5,
+    )
+
+
+def test_the_bandwidth_gives_what_numpy_does_on_engel_s_families():
+    moves = try_out(
+        "bandwidth",
+        """
+        const [width, income] = figure.querySelectorAll("input");
+        const [query, marker] = figure.querySelectorAll("[role=slider]");
+        const all = () => [...figure.querySelectorAll("td")].map(
+          (cell) => Number(cell.dataset.value));
+        const seen = [all()];
+        put(width, 0); seen.push(all());
+        put(width, 3.7); put(income, 4000); seen.push(all());
+        press(marker, "ArrowLeft", true); press(query, "ArrowRight"); seen.push(all());
+        drag(marker, 38 + (2 / 3.7) * 322, 200); drag(query, 38 + 0.3 * 322, 100);
+        seen.push(all());
+        put(income, 4000); put(width, Math.log10(200)); seen.push(all());
+        return [seen, await say()];
+        """,
+    )
+    cases = [(800, 100), (800, 1), (4000, 10**3.7), (4010, 10**3.6), (1500, 100)]
+    for shown, given in zip(moves[0], cases, strict=False):
+        close(shown, regress(*given))
+    # The caption: up to 200 francs the richest family answers almost alone.
+    close(moves[0][-1], regress(4000, 10**2.3))
+    assert moves[0][-1][2] > 0.99
+    assert "about 1 family shares the weight" in moves[1]
+    assert regress(800, 10**2.13)[-1] < min(regress(800, h)[-1] for h in (90, 200))
+
+
+def word_model():
+    """Count words of real English, and back off by absolute discounting."""
+    words = re.findall(r"[a-z]+(?:['-][a-z]+)*|[.,;:()]", english().train.lower())
+    words = words[:14400]
+    counts = Counter(words)
+    vocabulary = sorted(counts, key=lambda word: (-counts[word], word))[:250]
+    # Of several words in a row that are not among them, one place is kept.
+    known = [word if word in set(vocabulary) else None for word in words]
+    kept = [a for a, b in zip(known, [1, *known], strict=False) if a or b]
+    tables = [
+        Counter(zip(*(kept[i:] for i in range(n)), strict=False)) for n in (1, 2, 3)
+    ]
+
+    def model(*context):
+        table = tables[len(context)]
+        row = np.array([table[(*context, word)] for word in vocabulary], float)
+        if not context:
+            return row / row.sum()
+        shorter = model(*context[1:])
+        if not row.any() or None in context:
+            return shorter
+        rest = 0.75 * np.count_nonzero(row) / row.sum()
+        return np.maximum(row - 0.75, 0) / row.sum() + rest * shorter
+
+    return vocabulary, model
+
+
+def filtered(own, temperature=1.0, k=250, p=1.0, least=0.0):
+    logits = oracle.keep_top_k(np.log(own) / temperature, k)
+    logits = oracle.keep_top_p(logits, p) if p < 1 else logits
+    probabilities = oracle.softmax(logits)
+    probabilities[probabilities < least * probabilities.max()] = 0
+    return probabilities / probabilities.sum()
+
+
+def test_sampling_draws_from_what_numpy_computes():
+    settings = [
+        {},
+        {"temperature": 0.5},
+        {"temperature": 2.5, "k": 3},
+        {"p": 0.75},
+        {"temperature": 2.0, "k": 60, "p": 0.9},
+        {"least": 0.05, "temperature": 1.5},
+        {"least": 0.2, "p": 0.5},
+        {"k": 1},
+    ]
+    names = ("temperature", "k", "p", "least")
+    off = {"temperature": 1, "k": 250, "p": 1, "least": 0}
+    wanted = [[(off | each)[name] for name in names] for each in settings]
+    shown, texts, said = try_out(
+        "sampling",
+        f"""
+        const seen = [], buttons = [...figure.querySelectorAll("button")];
+        const write = (text) =>
+          buttons.find((node) => node.textContent === text).click();
+        const sliders = figure.querySelectorAll("input");
+        for (const values_ of {wanted}) {{
+          values_.forEach((value, i) => put(sliders[i], value));
+          seen.push([texts("th[scope=row]"), values(".own"), values(".now")]);
+        }}
+        write("40 words");
+        const prose = () => figure.querySelector("p").textContent;
+        const greedy = prose();
+        seen.push([texts("th[scope=row]"), values(".own"), values(".now")]);
+        return [seen, [greedy], await say()];
+        """,
+    )
+    vocabulary, model = word_model()
+    own = model("value", "of")
+    order = sorted(range(250), key=lambda i: (-own[i], i))
+    for (words, before, after), setting in zip(shown, settings, strict=False):
+        expected = filtered(own, **setting)
+        assert words[:10] == [vocabulary[i] for i in order[:10]]
+        assert words[10] == "240 others"
+        close(before, [*own[order[:10]], own[order[10:]].sum()])
+        close(after, [*expected[order[:10]], expected[order[10:]].sum()])
+    # Greedy, with k = 1: always the likeliest word.
+    written = ["the", "value", "of"]
+    for _ in range(40):
+        written.append(vocabulary[int(np.argmax(model(*written[-2:])))])
+    text = re.sub(r" ([.,;:)])", r"\1", " ".join(written)).replace("( ", "(")
+    assert texts == [f"{text} …"]
+    later = model(*written[-2:])
+    close(shown[-1][1][:10], np.sort(later)[::-1][:10])
+    assert said.startswith("One word remains")
+
+
+def test_sampling_writes_words_as_often_as_they_are_likely():
+    drawn = try_out(
+        "sampling",
+        """
+        const words = {}, [one, , again] = figure.querySelectorAll("button");
+        for (let i = 0; i < 400; i += 1) {
+          again.click(); one.click();
+          const word = figure.querySelector("p").textContent.split(" ")[3];
+          words[word] = (words[word] ?? 0) + 1;
+        }
+        return words;
+        """,
+    )
+    _, model = word_model()
+    likeliest = model("value", "of").max()
+    deviation = (likeliest * (1 - likeliest) / 400) ** 0.5
+    assert abs(max(drawn.values()) / 400 - likeliest) < 4 * deviation
+
+
+def reached(mask, layers):
+    """The fewest layers after which each row has something of each token, or -1."""
+    seen = np.eye(len(mask), dtype=bool)
+    first = np.where(seen, 0, -1)
+    for layer in range(1, layers + 1):
+        seen = seen | ((mask.astype(int) @ seen.astype(int)) > 0)
+        first[(first < 0) & seen] = layer
+    return first
+
+
+def test_masks_reach_as_far_as_their_powers():
+    seen, said = try_out(
+        "masks",
+        """
+        const tables = [...figure.querySelectorAll("svg")];
+        const cells = tables.map((svg) => [...svg.querySelectorAll("g")]);
+        const pattern = figure.querySelector("select");
+        const [size, layers] = figure.querySelectorAll("input");
+        const all = () => [cells[0].map((cell) => cell.getAttribute("aria-checked")),
+          cells[1].map((cell) => Number(cell.dataset.value))];
+        const seen = [all()];
+        put(layers, 4); seen.push(all());
+        for (const name of ["no mask", "causal", "prefix | causal", "padding",
+            "padding & causal", "document & causal"]) {
+          pattern.value = name;
+          pattern.dispatchEvent(new Event("change"));
+          put(layers, 2);
+          seen.push(all());
+        }
+        put(size, 6); seen.push(all());
+        pattern.value = "causal";
+        pattern.dispatchEvent(new Event("change"));
+        cells[0][0].focus();
+        for (let i = 0; i < 7; i += 1) press(document.activeElement, "ArrowRight");
+        press(document.activeElement, " ");
+        seen.push(all());
+        return [seen, await say()];
+        """,
+    )
+    i, j = np.arange(8)[:, None], np.arange(8)
+    causal, every = j <= i, np.ones((8, 8), bool)
+    leak = causal | ((i == 0) & (j == 7))
+    cases = [
+        (causal & (i - j < 3), 2),
+        (causal & (i - j < 3), 4),
+        (every, 2),
+        (causal, 2),
+        (causal | (j < 3), 2),
+        (every & (j < 5), 2),
+        (causal & (j < 5), 2),
+        (causal & ((i < 4) == (j < 4)), 2),
+        (causal & ((i < 6) == (j < 6)), 2),
+        (leak, 2),
+    ]
+    for (checked, layers), (mask, n) in zip(seen, cases, strict=True):
+        assert checked == [str(bool(may)).lower() for may in mask.ravel()]
+        close(layers, reached(mask, n))
+    # The caption: four layers of a window of three, and a single cell that leaks.
+    assert reached(causal & (i - j < 3), 7)[7, 0] == 4
+    assert reached(leak, 2)[:, 7].min() >= 0
+    assert "row 1 has something of 8 of 8 tokens" in said
+
+
+def turned(own, query, key, base):
+    """Each pair's product, and their sum, from the oracle's rotary positions."""
+    zeros, own = np.zeros(4), np.deg2rad(own)
+    q = np.concatenate([np.ones(4), zeros])[None]
+    k = np.concatenate([np.cos(own), np.sin(own)])[None]
+    q, k = oracle.rotary(q, base, query)[0], oracle.rotary(k, base, key)[0]
+    products = (q * k).reshape(2, 4).sum(axis=0)
+    return [*products, products.sum()]
+
+
+def test_rotary_hands_turn_as_the_oracle_does():
+    seen, said = try_out(
+        "rotary",
+        """
+        const all = () => values("svg text[data-value]");
+        const [query, key] = figure.querySelectorAll("input");
+        const hands = figure.querySelectorAll("[role=slider][aria-label^=key]");
+        const step = figure.querySelector("[aria-label^=step]");
+        const click = (i) => figure.querySelectorAll("button")[i].click();
+        const seen = [all()];
+        click(1); seen.push(all());
+        put(query, 60); put(key, 13); seen.push(all());
+        click(1); seen.push(all());
+        put(query, 20); put(key, 20);
+        press(hands[0], "ArrowRight", true);
+        drag(hands[2], 85 + 40, 254 - 40);
+        seen.push(all(), [...hands].map((hand) => hand.getAttribute("aria-valuenow")));
+        put(figure.querySelector("select"), 10); seen.push(all());
+        press(step, "ArrowLeft"); press(step, "ArrowLeft"); seen.push(all());
+        click(2); seen.push(all());
+        return [seen, await say()];
+        """,
+    )
+    close(seen[0], turned([0] * 4, 7, 4, 10_000))
+    close(seen[1], turned([0] * 4, 12, 9, 10_000))
+    close(seen[1], seen[0])  # the caption: both moved, nothing changes
+    close(seen[2], turned([0] * 4, 60, 13, 10_000))
+    close(seen[3], seen[2])  # no further than the last position
+    own = [float(angle) for angle in seen[5]]
+    assert own == [
+        50,
+        0,
+        35,
+        0,
+    ]  # 45 degrees less what 20 positions turn, in steps of 5
+    close(seen[4], turned(own, 20, 20, 10_000))
+    close(seen[6], turned(own, 20, 20, 10))
+    close(seen[7], turned(own, 20, 18, 10))
+    close(seen[8], turned([0] * 4, 20, 18, 10))
+    assert "step −2" in said
+    # The caption: with the first hand turned by 170 degrees, three places back is best.
+    scores = [turned([170, 0, 0, 0], 30, 30 + step, 10_000)[-1] for step in STEPS]
+    assert STEPS[int(np.argmax(scores))] == -3
+
+
+STEPS = range(-30, 31)
+
+
+SALES = {
+    **{"pan": 9, "pans": 5, "cake": 6, "cakes": 8},
+    **{"pancakes": 2, "saucepan": 3, "cup": 4, "cupcakes": 2},
+}
+
+
+def cut(word, merges):
+    tokens = list(word)
+    for pair in merges:
+        joined = []
+        for token in tokens:
+            if joined and (joined[-1], token) == pair:
+                joined[-1] += token
+            else:
+                joined.append(token)
+        tokens = joined
+    return tokens
+
+
+def learn(sales, n):
+    """Merge n pairs; return the merges, the tokens, and the next pairs' counts."""
+    ids = {letter: i for i, letter in enumerate(sorted(set("".join(sales))))}
+    merges = []
+    while True:
+        counts = Counter()
+        for word, times in sales.items():
+            for pair in pairwise(cut(word, merges)):
+                counts[pair] += times
+        order = sorted(counts, key=lambda p: (-counts[p], ids[p[0]], ids[p[1]]))
+        if len(merges) == n or not order:
+            return merges, list(ids), [(pair, counts[pair]) for pair in order]
+        merges.append(order[0])
+        ids.setdefault("".join(order[0]), len(ids))
+
+
+def test_pairs_merge_as_on_the_page_of_tokens():
+    seen, said = try_out(
+        "pairs",
+        """
+        const all = () => [
+          [...figure.querySelectorAll("table")[0].tBodies[0].rows].map((row) =>
+            [...row.cells[1].children].map((chip) => chip.textContent)),
+          [...figure.querySelectorAll("table")[1].tBodies[0].rows].map((row) =>
+            row.style.visibility ? null
+              : [row.cells[0].textContent, Number(row.cells[1].dataset.value)]),
+          figure.querySelector(".explore-panels p").textContent];
+        const [join, undo] = figure.querySelectorAll("button");
+        const merges = figure.querySelector("[type=range]"), seen = [all()];
+        put(merges, 0); seen.push(all());
+        for (let i = 0; i < 6; i += 1) join.click();
+        seen.push(all());
+        undo.click(); seen.push(all());
+        put("times pancakes was sold", 7); put(merges, 7); seen.push(all());
+        put("a word to cut", "panache"); put("times saucepan was sold", 44);
+        put(merges, 10); seen.push(all());
+        put("times pancakes was sold", 2); put("times saucepan was sold", 3);
+        put(merges, 16); seen.push(all());
+        return [seen, await say()];
+        """,
+    )
+    seven, many = SALES | {"pancakes": 7}, SALES | {"pancakes": 7, "saucepan": 44}
+    cases = [
+        (SALES, 3, "cheesecakes"),
+        (SALES, 0, "cheesecakes"),
+        (SALES, 6, "cheesecakes"),
+        (SALES, 5, "cheesecakes"),
+        (seven, 7, "cheesecakes"),
+        (many, 10, "panache"),
+        (SALES, 16, "panache"),
+    ]
+    for (words, pairs, listed), (sales, n, typed) in zip(seen, cases, strict=True):
+        merges, tokens, counts = learn(sales, n)
+        assert words == [cut(word, merges) for word in [*sales, typed]]
+        expected = [[" + ".join(pair), times] for pair, times in counts[:6]]
+        assert pairs == [*expected, *[None] * (6 - len(expected))]
+        assert listed.startswith(f"{len(tokens)} tokens: 8 letters")
+    # The caption: all items are tokens after 16 merges, and six pancakes come first.
+    assert all(len(tokens) == 1 for tokens in seen[-1][0][:-1])
+    assert "No neighbors are left" in said
+    for times, first in ((5, False), (6, True)):
+        tokens = learn(SALES | {"pancakes": times}, 16)[1]
+        assert (tokens.index("pancakes") < tokens.index("cup")) is first
+    # The words of the page, and the package's own merges.
+    items = [item for item, times in SALES.items() for _ in range(times)]
+    package = BPE.train(items, vocab_size=14)
+    assert list(package.merges) == learn(SALES, 6)[0]
+
+
+def test_a_page_loads_its_figures_and_no_other_page_does(book):
+    figure = (
+        "\n```{explore} _static/still.svg\n:element: query\n:label: Try\n"
+        ":name: fig-try\n:alt: A plane.\n\nDrag.\n```\n"
+    )
+    (book.folder / "_static").mkdir()
+    (book.folder / "_static/still.svg").write_text(still("query"))
+    book.write("\n{numref}`fig-try` moves.\n", figure)
+    status, page, said = book.build("explore", numfig=True)
+    assert status == 0, said
+    assert re.search(r'<explore-query class="explore" data-label="Try">\s*<img', page)
+    assert "Fig. 1" in page
+    for file in ("explore/explore.js", "explore/query.js"):
+        assert re.search(rf'<script defer="defer" src="_static/{file}', page)
+    assert "explore/explore.css" in page
+    book.write("\nWords.\n")
+    assert "explore" not in book.build("explore")[1]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
+def test_what_a_page_asks_for_is_there(page):
+    used = re.findall(
+        r"```\{explore\} (\S+)\n:element: (\w+)\n", page.read_text("utf-8")
+    )
+    for picture, element in used:
+        assert (page.parent / picture).resolve() == FOLDER / f"{element}.svg"
+        assert element in names()
