@@ -98,10 +98,9 @@ def find(
     for top in sorted(folder.iterdir()):
         if _ignored(top):
             continue
-        key = _key(top.name)
         whole = top.is_dir() and not top.is_symlink()
-        stem = readable(top.name) if whole else _stem(readable(top.name))
-        student, name = _who(key, roster) or (stem, stem)
+        stem = readable(top.name) if whole else _stem(readable(top.name), _ANY)
+        student, name = _who((_key(top.name), same(stem)), roster) or (stem, stem)
         key = same(student)
         names.setdefault(key, (student, name))
         for path, why in _walk(top) if whole else [(top, _left_out(top))]:
@@ -119,10 +118,13 @@ def find(
     return sorted(found, key=lambda one: (same(one.student), one.student))
 
 
-def _who(key: str, roster: dict[str, tuple[str, str]]) -> tuple[str, str] | None:
+def _who(
+    keys: tuple[str, ...], roster: dict[str, tuple[str, str]]
+) -> tuple[str, str] | None:
     """Whose file it is; where two beginnings fit, the longer."""
-    fit = [k for k in roster if k.endswith("*") and key.startswith(k[:-1])]
-    return roster.get(key) or roster.get(max(fit, key=len, default=""))
+    fit = [k for k in roster if k.endswith("*") and keys[0].startswith(k[:-1])]
+    fit = [*(k for k in keys if k in roster), *sorted(fit, key=len, reverse=True)]
+    return roster[fit[0]] if fit else None
 
 
 def _walk(top: Path) -> Iterator[tuple[Path, str]]:
@@ -172,14 +174,18 @@ def _ignored(path: Path) -> bool:
     return path.name.startswith(".") or path.name in ("__MACOSX", "__pycache__")
 
 
-def _stem(name: str) -> str:
-    """A file's name without its ending, and without a browser's " (1)"."""
-    stem = re.sub(r"\.(ipynb|py)$", "", name, flags=re.IGNORECASE)
-    stem = stem if stem != name else Path(name).stem
+_OURS, _ANY = r"\.(ipynb|py)$", r"\.\w{1,5}$"
+
+
+def _stem(name: str, ending: str = _OURS) -> str:
+    """A name without its ending, and without a browser's " (1)"."""
+    stem = re.sub(_OURS, "", name, flags=re.IGNORECASE)
+    stem = stem if stem != name else re.sub(ending, "", name)
     return re.sub(r" ?\(\d+\)$", "", stem) or name
 
 
 def _key(name: str) -> str:
+    """Of a file, or of a line of the roster, where a name may have dots."""
     return same(_stem(readable(name)))
 
 

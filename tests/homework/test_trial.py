@@ -118,7 +118,11 @@ def test_a_sandbox_sees_neither_the_class_nor_the_network(tmp_path):
     (room / "sandbox" / "__init__.py").touch()
     (room / "sandbox" / "__main__.py").write_text(
         f"""
-import json, os, socket, pathlib
+import glob, json, os, socket, pathlib
+def opened(path):
+    try: os.close(os.open(path, os.O_WRONLY))
+    except OSError: return False
+    return True
 def tried(f):
     try: return str(f())
     except OSError as error: return type(error).__name__
@@ -129,6 +133,8 @@ print(json.dumps({{
     "network": tried(lambda: socket.create_connection(("127.0.0.1", 22), 1)),
     "interfaces": [name for _, name in socket.if_nameindex()],
     "room": tried(lambda: open({str(room / "new")!r}, "w")),
+    "settings": [p for p in glob.glob("/proc/sys/*/*") if opened(p)],
+    "devices": tried(lambda: open("/dev/new", "w")),
     "home": os.listdir(os.path.expanduser("~")),
     "environment": sorted(os.environ),
     "user": os.getuid(),
@@ -142,6 +148,8 @@ print(json.dumps({{
     assert found["network"] in ("ConnectionRefusedError", "OSError")
     assert found["interfaces"] == ["lo"]
     assert found["room"] in ("OSError", "PermissionError")
+    assert found["settings"] == []
+    assert found["devices"] in ("OSError", "PermissionError")
     assert found["home"] == []
     assert "PATH" in found["environment"]
     assert not {"USERNAME", "SSH_AUTH_SOCK", "LOGNAME"} & set(found["environment"])
