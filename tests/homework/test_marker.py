@@ -7,6 +7,7 @@ import signal
 import struct
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -685,3 +686,36 @@ def test_a_marker_makes_one_room_for_what_forbids_the_same(tmp_path, monkeypatch
         for _ in range(2):
             marker._room(frozenset({"a", "b"}))
         assert made == [("a", "b")]
+
+
+# --- otter's plugin
+
+
+class Results:
+    """Of otter's, what the plugin touches."""
+
+    def __init__(self):
+        self.test_files, self.scores, self.output = {"attend": 1, "head": 1}, {}, ""
+
+    def update_score(self, name, points):
+        self.scores[name] = points
+
+    def set_output(self, text):
+        self.output = text
+
+
+def test_otter_gives_no_mark_where_there_is_none():
+    with warnings.catch_warnings(action="ignore"):
+        pytest.importorskip("otter.plugins")
+        from marker.otter_plugin import Sandboxed
+    plugin, results = object.__new__(Sandboxed), Results()
+    plugin.row, plugin.text = row("ada", 6.0, 2.5), "well"
+    plugin.after_grading(results)
+    assert (results.scores, results.output) == ({"attend": 6.0, "head": 2.5}, "well")
+    plugin.row = row("ada", 6.0, None)
+    plugin.row["parts"][1]["report"]["flag"] = "above what can be known"
+    with pytest.raises(RuntimeError, match="above what can be known"):
+        plugin.after_grading(Results())
+    plugin.row = row("ada", message="It can't be graded")
+    with pytest.raises(RuntimeError, match="can't be graded"):
+        plugin.after_grading(Results())
