@@ -971,13 +971,14 @@ def tries(name, code, **more):
 tries(
     "the_kernels_settings",
     """
-import glob, os
+import os
 def worked():
-    for path in ["/proc/sysrq-trigger", *glob.glob("/proc/sys/kernel/*")]:
-        try: os.close(os.open(path, os.O_WRONLY))
+    for name in ("sysrq-trigger", "sys/kernel/core_pattern", "sys/kernel/modprobe"):
+        try: os.close(os.open(f"/proc/{name}", os.O_WRONLY))
         except OSError: continue
         return True
 """,
+    bare=[6, 4],
     quick=True,
 )
 tries(
@@ -994,6 +995,7 @@ def worked():
         for n in range(8):
             if os.path.exists(f"/dev/full{n}"): os.unlink(f"/dev/full{n}")
 """,
+    bare=[6, 4],
     quick=True,
 )
 tries(
@@ -1082,21 +1084,6 @@ attack(
     points=(6, 4),
 )
 attack(
-    "talks_from_a_thread",
-    """
-import json, os, struct, threading
-def talk():
-    text = json.dumps({"part": 1, "case": 0, "trouble": "", "used": [], "arrays": []}).encode()
-    while True:
-        for fd in range(3, 30):
-            try: os.write(fd, struct.pack("<II", len(text), 0) + text)
-            except OSError: pass
-threading.Thread(target=talk, daemon=True).start()
-"""
-    + ATTEND,
-    points=(0, 0),
-)
-attack(
     "a_start_file_for_children",
     """
 import os, subprocess, sys
@@ -1108,16 +1095,7 @@ os.environ["PYTHONPATH"] = home
     + DEF
     + "    return q",
 )
-CLASS["a_hundred_thousand_cells"] = Case(
-    {
-        "a_hundred_thousand_cells.ipynb": notebook(
-            *[f"x{n} = {n}" for n in range(100_000)], ATTEND, HEAD
-        )
-    },
-    [None, None],
-    "can't be graded",
-    kind="attack",
-)
+honest("a_hundred_thousand_cells", *[f"x{n} = {n}" for n in range(10**5)], ATTEND, HEAD)
 honest("two_thousand_cells", *[f"x{n} = {n}" for n in range(2000)], ATTEND, HEAD)
 CLASS["thirty_megabytes_of_outputs"] = Case(
     {
@@ -1190,9 +1168,17 @@ ADMITTED = {
         "finds the seed in your folder and computes the truth",
         "the folder isn't there; and a score above the bound is no mark",
     ),
+    "the_kernels_settings": (
+        "rewrites the kernel's settings, if the administrator marks",
+        "they can be read and not written",
+    ),
+    "fills_the_devices": (
+        "fills the memory with files in `/dev`, if the administrator marks",
+        "the same",
+    ),
     "writes_into_the_library": (
         "changes a file of a library, for all who come after",
-        "it can be read and not written",
+        "the same",
     ),
     "sees_what_else_runs": (
         "reads the commands of other programs",
@@ -1314,9 +1300,8 @@ def as_expected(name, row, isolation):
     """Whether the row of a case has the marks and the words that it must."""
     case = CLASS[name]
     due, got = expected(case, isolation), points(row, case)
-    # Where the administrator marks, a bare submission belongs to `nobody`, whom the
-    # permissions of files stop.
-    if isolation == "bare" and os.geteuid() == 0 and got == case.points:
+    # What a bare process admits can still fail: permissions stop some users.
+    if isolation == "bare" and got == case.points:
         return True
     return got == due and (due != case.points or case.words in said(row))
 
