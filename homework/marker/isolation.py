@@ -139,7 +139,8 @@ class Bubblewrap(Isolation):
                 check=False,
             )
         said = tried.stderr.strip()[:200]
-        said += "; version 0.8 or newer is due" if "Unknown option" in said else ""
+        for words, hint in _HINTS.items():
+            said += f"; {hint}" if words in said else ""
         return f"bwrap does not start ({said})" * bool(tried.returncode)
 
     def command(self, room: Path, folder: Path, name: str) -> list[str]:
@@ -181,6 +182,12 @@ class Bubblewrap(Isolation):
         options += ["--size", str(SCRATCH), "--tmpfs", str(folder)]
         options += [*read_only(room), "--remount-ro", "/", "--chdir", str(folder)]
         return options
+
+
+_HINTS = {
+    "Unknown option": "version 0.8 or newer is due",
+    "uid map": "on Ubuntu it needs a profile, which stands on the page on homework",
+}
 
 
 class Container(Isolation):

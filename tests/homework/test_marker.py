@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -271,15 +272,19 @@ def test_a_link_to_a_classmates_folder_is_no_submission(tmp_path):
 def test_a_folder_without_bottom_and_one_without_end_stop_nobody(tmp_path, monkeypatch):
     (tmp_path / "bo.py").write_text("")
     (tmp_path / "deep").mkdir()
-    monkeypatch.chdir(tmp_path / "deep")
-    for _ in range(1500):
-        os.mkdir("d")
-        os.chdir("d")
-    os.chdir(tmp_path)
     (tmp_path / "many").mkdir()
     for n in range(2100):
         (tmp_path / "many" / f"{n}.txt").write_text("")
-    bo, deep, many = find(tmp_path)
+    monkeypatch.chdir(tmp_path / "deep")
+    try:
+        for _ in range(1500):
+            os.mkdir("d")
+            os.chdir("d")
+        bo, deep, many = find(tmp_path)
+    finally:  # too deep for pytest to clear away
+        while Path.cwd() != tmp_path / "deep":
+            os.chdir("..")
+            os.rmdir("d")
     assert bo.path is not None
     assert deep.path is None
     assert "more than 20 folders deep" in deep.notes[0]

@@ -5,6 +5,7 @@ with `pytest -m slow` or `python tests/homework/trial.py`.
 """
 
 import json
+import os
 import pathlib
 
 import psutil
@@ -164,6 +165,24 @@ def test_a_way_that_is_missing_is_refused_with_a_way_out(monkeypatch):
     assert choose("bare").name == "bare"
     with pytest.raises(ValueError, match="must be one of bubblewrap, container, bare"):
         choose("chroot")
+
+
+@pytest.mark.parametrize(
+    ("says", "hint"),
+    [
+        ("bwrap: Unknown option --disable-userns", "0.8 or newer is due"),
+        ("bwrap: setting up uid map: Permission denied", "Ubuntu it needs a profile"),
+    ],
+)
+def test_a_bubblewrap_that_does_not_start_says_what_helps(
+    says, hint, tmp_path, monkeypatch
+):
+    (tmp_path / "bwrap").write_text(f'#!/bin/sh\necho "{says}" >&2\nexit 1\n')
+    (tmp_path / "bwrap").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    with pytest.raises(ValueError, match=hint) as error:
+        choose()
+    assert says in str(error.value)
 
 
 def test_a_container_has_no_network_no_rights_and_limits(tmp_path):
