@@ -12,12 +12,14 @@ A master is written once for both frameworks. From each come, with otter-grader:
     _build/homework/instructor/<slug>/rubric.md          for the open questions
 
 The seed of the hidden cases is drawn once and kept in `classroom/<slug>/seed.json`,
-outside of what `make clean` removes: building again changes no marks.
+outside of what `make clean` removes: building again changes no marks, and gives the
+same files, byte for byte.
 """
 
 import argparse
 import ast
 import copy
+import hashlib
 import json
 import secrets
 import shutil
@@ -78,6 +80,8 @@ def build(master: Path, out: Path, seed: int) -> None:
             made = Path(work, "out")
             solutions, (autograder,) = made / "autograder", made.rglob("*.zip")
             with_sandbox(autograder, paper)
+            for notebook_made in (solutions, made / "student"):
+                number_cells(notebook_made / f"{name}.ipynb")
             shutil.copy(made / "student" / f"{name}.ipynb", out / "student")
             shutil.copy(solutions / f"{name}.ipynb", folder / "solutions")
             shutil.copy(autograder, folder / "autograders" / f"{name}.zip")
@@ -122,6 +126,21 @@ def definitions(source: str) -> str:
     return ast.unparse(ast.Module(kept, []))
 
 
+def number_cells(path: Path) -> None:
+    """Give each cell an id that follows from what it says, where otter draws one.
+
+    So a build of the same masters is the same file, byte for byte, and an edit of one
+    cell leaves the ids of the others.
+    """
+    notebook = nbformat.read(path, as_version=4)
+    seen: dict[str, int] = {}
+    for cell in notebook.cells:
+        said = f"{cell.cell_type}\n{cell.source}"
+        seen[said] = seen.get(said, 0) + 1
+        cell.id = hashlib.sha256(f"{seen[said]}\n{said}".encode()).hexdigest()[:12]
+    nbformat.write(notebook, path)
+
+
 def with_sandbox(autograder: Path, paper: dict[str, Any]) -> None:
     """Add the marker to otter's zip, as a plugin that marks in a sandbox.
 
@@ -144,7 +163,11 @@ def with_sandbox(autograder: Path, paper: dict[str, Any]) -> None:
         with zipfile.ZipFile(autograder, "w", zipfile.ZIP_DEFLATED) as file:
             for path in sorted(folder.rglob("*")):
                 if path.is_file():
-                    file.write(path, path.relative_to(folder))
+                    entry = zipfile.ZipInfo(path.relative_to(folder).as_posix())
+                    runs = path.name in ("run_autograder", "setup.sh")
+                    entry.external_attr = (0o100755 if runs else 0o100644) << 16
+                    entry.compress_type = zipfile.ZIP_DEFLATED
+                    file.writestr(entry, path.read_bytes())  # its day is always 1980
 
 
 PLUGIN = "marker.otter_plugin.Sandboxed"

@@ -29,7 +29,7 @@ sys.path[:0] = [p for p in (str(ROOT), str(ROOT / "homework")) if p not in sys.p
 from marker import tables  # noqa: E402
 from marker.assignment import Assignment  # noqa: E402
 from marker.hand import Hand  # noqa: E402
-from marker.handed_in import LARGEST, HandedIn, find, read_roster  # noqa: E402
+from marker.handed_in import LARGEST, HandedIn, find, read_roster, same  # noqa: E402
 from marker.isolation import BARE, WAYS, Isolation, choose  # noqa: E402
 from marker.journal import Journal, replace_file  # noqa: E402
 from marker.mark import Limits, Marker  # noqa: E402
@@ -173,8 +173,8 @@ def main(arguments: list[str] | None = None) -> None:
     if not isolation.safe:
         sys.stdout.write(f"Careful, {BARE}.\n")
     found = find(given.submissions, roster)
-    students = {name.casefold() for name in given.student}
-    asked = [one for one in found if one.student.casefold() in students]
+    students = {same(name) for name in given.student}
+    asked = [one for one in found if same(one.student) in students]
     if students and not asked:
         parser.error(f"nobody is called {', '.join(given.student)}.")
     limits = Limits(

@@ -1,10 +1,12 @@
 """What is published and what is promised: the wheel, the versions, the commands."""
 
 import ast
+import os
 import re
 import runpy
 import subprocess
 import sys
+import tarfile
 import tomllib
 import zipfile
 from email.parser import Parser
@@ -70,6 +72,36 @@ def wheel(tmp_path_factory) -> zipfile.ZipFile:
     )
     (built,) = out.glob("*.whl")
     return zipfile.ZipFile(built)
+
+
+def test_a_source_archive_has_the_package_and_the_tests_that_need_nothing_else(
+    tmp_path,
+):
+    """No master, no marker, no page: those are the repository's."""
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d"]
+    subprocess.run([*command, tmp_path], cwd=ROOT, check=True, capture_output=True)
+    (built,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(built) as archive:
+        archive.extractall(tmp_path, filter="data")
+    (folder,) = (path for path in tmp_path.iterdir() if path.is_dir())
+    got = {path.relative_to(folder).as_posix() for path in folder.rglob("*.*")}
+    tops = {name.partition("/")[0] for name in got} - {"PKG-INFO", ".gitignore"}
+    about = {"README.md", "CITATION.cff", "pyproject.toml"}
+    assert tops == {"course_lib", "tests", *about}
+    ours = (ROOT / "course_lib").rglob("*.*")
+    package = {p.relative_to(ROOT).as_posix() for p in ours if p.is_file()}
+    assert {n for n in package if "__pycache__" not in n} <= got
+    # Whatever its tests import is there, and so are the files that they read.
+    listed = [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider"]
+    made = subprocess.run(
+        [*listed, "--collect-only", "tests"],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(folder)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert made.returncode == 0, made.stdout[-2000:]
 
 
 def metadata(wheel: zipfile.ZipFile):

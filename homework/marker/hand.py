@@ -1,9 +1,12 @@
 """What a person gives: points by a rubric, late days and notes, by student."""
 
-import csv
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from .handed_in import same
+from .sheets import read_sheet
 
 OF_A_DAY = 0.1  # of the points, for each day late
 
@@ -46,35 +49,45 @@ class Hand:
         if path is None:
             return
         known = [*questions, "student", "late_days", "note"]
-        with open(path, newline="", encoding="utf-8-sig") as file:
-            table = csv.DictReader(file)
-            others = sorted(set(table.fieldnames or ()) - set(known) - {""})
-            if others:
+        columns, rows = read_sheet(path)
+        others = sorted(set(columns) - set(known) - {""})
+        if others:
+            raise ValueError(
+                f"the columns of {path} must be among {', '.join(known)}: got "
+                f"{', '.join(others)}. Rename them."
+            )
+        for number, row in rows:
+            try:
+                self._add(row, of_a_day)
+            except (KeyError, ValueError) as error:
                 raise ValueError(
-                    f"the columns of {path} must be among {', '.join(known)}: got "
-                    f"{', '.join(others)}. Rename them."
-                )
-            for number, row in enumerate(table, start=2):
-                try:
-                    self._add(row, of_a_day)
-                except (KeyError, ValueError) as error:
-                    raise ValueError(
-                        "marks by hand must have a column student, and numbers in all "
-                        f"others but note: in line {number} of {path}, {error}."
-                    ) from error
+                    "marks by hand must have a column student, each student once, and "
+                    "numbers of at least 0 in all others but note: in line "
+                    f"{number} of {path}, {error}."
+                ) from error
 
     def _add(self, row: dict[str, str], of_a_day: float) -> None:
-        row = {k: (v or "").strip() for k, v in row.items() if k}
         student, note = row.pop("student"), row.pop("note", "")
-        late = float(row.pop("late_days", "") or 0)
-        points = {k: float(v.replace(",", ".")) for k, v in row.items() if v}
+        numbers = {name: _number(text) for name, text in row.items() if text}
+        late = numbers.pop("late_days", 0.0)
         kept = max(0.0, 1 - of_a_day * late)
-        self._given[student.casefold()] = Given(points, late, note, kept)
+        if not student:
+            raise ValueError("nobody is named")
+        if same(student) in self._given:
+            raise ValueError(f"{student} stands there a second time")
+        self._given[same(student)] = Given(numbers, late, note, kept)
 
     def of(self, student: str) -> Given:
         """What this student was given."""
-        return self._given.get(student.casefold(), Given())
+        return self._given.get(same(student), Given())
 
     def others(self, students: Iterable[str]) -> list[str]:
         """Who is in the table and not among these."""
-        return sorted(self._given.keys() - {s.casefold() for s in students})
+        return sorted(self._given.keys() - {same(s) for s in students})
+
+
+def _number(text: str) -> float:
+    number = float(text.replace(",", "."))
+    if not math.isfinite(number) or number < 0:
+        raise ValueError(f"{text} is no number of at least 0")
+    return number

@@ -1,14 +1,18 @@
 """Which files of a folder are whose: one submission a student, the latest."""
 
-import csv
+import os
 import re
 import unicodedata
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from .sheets import read_sheet
+
 KINDS = (".ipynb", ".py")
 LARGEST = 2**25  # bytes of a file
+DEEPEST, MOST = 20, 2000  # of one student's folders, and files
 
 
 @dataclass(frozen=True)
@@ -29,33 +33,53 @@ class HandedIn:
 
 
 def readable(path: Path | str) -> str:
-    """A file's name as text, also one that isn't in UTF-8."""
+    """A file's name as text, also one that isn't in UTF-8, or ends its line."""
     raw = str(path).encode("utf-8", "surrogateescape")
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError:
         text = raw.decode("latin-1")
-    return unicodedata.normalize("NFC", text)
+    text = unicodedata.normalize("NFC", text)
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def same(name: str) -> str:
+    """What two names share that are one student's: letters alone may differ in case.
+
+    Not `casefold`, for which Voß is Voss, someone else.
+    """
+    return unicodedata.normalize("NFC", name).strip().lower()
 
 
 def read_roster(path: Path) -> dict[str, tuple[str, str]]:
     """By file name, without its ending, the id and the name of a student.
 
+    A name that ends in `*` stands for all that begin so, as where a system puts numbers
+    of its own behind the student's.
+
     Raises:
-        ValueError: The table has no columns `file` and `id`, or an id twice.
+        ValueError: The table has no columns `file` and `id`, a line without them, or a
+            file or an id twice.
     """
-    with open(path, newline="", encoding="utf-8-sig") as file:
-        table = csv.DictReader(file)
-        if not {"file", "id"} <= set(table.fieldnames or ()):
+    columns, rows = read_sheet(path)
+    if not {"file", "id"} <= set(columns):
+        raise ValueError(
+            "a roster must have the columns file and id, and may have name: got "
+            f"{', '.join(columns)}. Rename its columns."
+        )
+    roster: dict[str, tuple[str, str]] = {}
+    ids: set[str] = set()
+    for number, row in rows:
+        file, student = row["file"], row["id"]
+        if not file or not student or _key(file) in roster or same(student) in ids:
             raise ValueError(
-                "a roster must have the columns file and id, and may have name: got "
-                f"{', '.join(table.fieldnames or ())}. Rename its columns."
+                "a roster must have one line a student, with a file and an id that no "
+                f"other line has: got {file or 'no file'}, {student or 'no id'} in "
+                f"line {number} of {path}."
             )
-        rows = list(table)
-    return {
-        _key(row["file"]): (row["id"].strip(), (row.get("name") or row["id"]).strip())
-        for row in rows
-    }
+        ids.add(same(student))
+        roster[_key(file)] = student, row.get("name") or student
+    return roster
 
 
 def find(
@@ -74,25 +98,75 @@ def find(
     for top in sorted(folder.iterdir()):
         if _ignored(top):
             continue
-        key = _key(top.name)
-        stem = readable(top.name) if top.is_dir() else _stem(readable(top.name))
-        student, name = roster.get(key, (stem, stem))
-        key = _key(student)
+        whole = top.is_dir() and not top.is_symlink()
+        stem = readable(top.name) if whole else _stem(readable(top.name), _ANY)
+        student, name = _who((_key(top.name), same(stem)), roster) or (stem, stem)
+        key = same(student)
         names.setdefault(key, (student, name))
-        for path in [top] if top.is_file() else sorted(top.rglob("*")):
-            inside = path.relative_to(folder).parts[1:]
-            if path.is_symlink():
-                left_out[key].append(f"{readable(path.name)} is a link.")
-            elif path.is_file() and not any(_ignored(Path(p)) for p in inside):
+        for path, why in _walk(top) if whole else [(top, _left_out(top))]:
+            if why:
+                left_out[key].append(f"{readable(path.name)} {why}.")
+            else:
                 files[key].append(path)
     found = []
     for key, (student, name) in names.items():
         path, notes = _choose(files[key])
         found.append(HandedIn(student, name, path, (*left_out[key], *notes)))
     for student, name in roster.values():
-        if _key(student) not in names:
+        if same(student) not in names:
             found.append(HandedIn(student, name, None, ("nothing was handed in.",)))
-    return sorted(found, key=lambda one: (one.student.casefold(), one.student))
+    return sorted(found, key=lambda one: (same(one.student), one.student))
+
+
+def _who(
+    keys: tuple[str, ...], roster: dict[str, tuple[str, str]]
+) -> tuple[str, str] | None:
+    """Whose file it is; where two beginnings fit, the longer."""
+    fit = [k for k in roster if k.endswith("*") and keys[0].startswith(k[:-1])]
+    fit = [*(k for k in keys if k in roster), *sorted(fit, key=len, reverse=True)]
+    return roster[fit[0]] if fit else None
+
+
+def _walk(top: Path) -> Iterator[tuple[Path, str]]:
+    """The files of a student's folder, in order, and why one is left out.
+
+    However deep it is and however many there are, it ends: who unpacks what a class
+    has sent gets whatever someone has packed.
+    """
+    folders, number = [(top, 0)], 0
+    while folders:
+        folder, depth = folders.pop()
+        try:
+            inside = sorted(os.scandir(folder), key=lambda one: one.name)
+        except OSError as error:
+            yield folder, f"can't be read ({error.strerror})"
+            continue
+        below = []
+        for one in inside:
+            path = Path(one.path)
+            number += 1
+            if number > MOST:
+                yield top, f"has more than {MOST} files, and the others are left out"
+                return
+            if _ignored(path):
+                continue
+            if not one.is_dir(follow_symlinks=False):
+                yield path, _left_out(path)
+            elif depth == DEEPEST:
+                yield path, f"lies more than {DEEPEST} folders deep"
+            else:
+                below.append((path, depth + 1))
+        folders += reversed(below)
+
+
+def _left_out(path: Path) -> str:
+    """Why a file is not looked at; "" if it is."""
+    try:
+        if path.is_symlink():
+            return "is a link"
+        return "" if path.is_file() else "is no file"
+    except OSError as error:
+        return f"can't be read ({error.strerror})"
 
 
 def _ignored(path: Path) -> bool:
@@ -100,15 +174,19 @@ def _ignored(path: Path) -> bool:
     return path.name.startswith(".") or path.name in ("__MACOSX", "__pycache__")
 
 
-def _stem(name: str) -> str:
-    """A file's name without its ending, and without a browser's " (1)"."""
-    stem = re.sub(r"\.(ipynb|py)$", "", name, flags=re.IGNORECASE)
-    stem = stem if stem != name else Path(name).stem
+_OURS, _ANY = r"\.(ipynb|py)$", r"\.\w{1,5}$"
+
+
+def _stem(name: str, ending: str = _OURS) -> str:
+    """A name without its ending, and without a browser's " (1)"."""
+    stem = re.sub(_OURS, "", name, flags=re.IGNORECASE)
+    stem = stem if stem != name else re.sub(ending, "", name)
     return re.sub(r" ?\(\d+\)$", "", stem) or name
 
 
 def _key(name: str) -> str:
-    return _stem(readable(name)).strip().casefold()
+    """Of a file, or of a line of the roster, where a name may have dots."""
+    return same(_stem(readable(name)))
 
 
 def _choose(paths: list[Path]) -> tuple[Path | None, tuple[str, ...]]:

@@ -50,7 +50,7 @@ class Journal:
             if whole != raw:  # the line that was being written
                 os.truncate(path, len(whole))
             for line in whole.splitlines():
-                with contextlib.suppress(ValueError, KeyError):
+                with contextlib.suppress(ValueError, KeyError, TypeError):
                     kept = json.loads(line)
                     self.rows[kept["key"]] = kept["row"]
 

@@ -50,6 +50,8 @@ class Sandboxed(AbstractOtterPlugin):
             results.update_score(name, 0)
         for part in self.row["parts"]:
             results.update_score(part["answer"], part["points"] or 0)
-        if not self.row["marked"]:
-            raise RuntimeError(self.row["message"])  # no mark, rather than none of 0
+        flagged = [p for p in self.row["parts"] if p["points"] is None]
+        if not self.row["marked"] or flagged:  # no mark, rather than one of 0
+            why = [p["report"]["flag"] for p in flagged] or [self.row["message"]]
+            raise RuntimeError(" ".join(why))
         results.set_output(self.text)

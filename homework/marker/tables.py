@@ -1,7 +1,6 @@
 """The marks of a class as files: for you, for your system, for each student."""
 
-import csv
-import io
+import hashlib
 import json
 import re
 from collections.abc import Iterable
@@ -24,17 +23,31 @@ def safe(cell: Any) -> Any:
     """Text that no spreadsheet takes for a formula."""
     if not isinstance(cell, str):
         return "" if cell is None else cell
-    cell = cell.replace("\r", " ").replace("\n", " ").replace("\0", " ")
-    return f"'{cell}" if cell.lstrip()[:1] in ("=", "+", "-", "@", "\t") else cell
+    cell = "".join(c if c.isprintable() else " " for c in cell)
+    return f"'{cell}" if cell.lstrip()[:1] in _FORMULAS and cell.strip() else cell
+
+
+_FORMULAS = "=+-@＝＋－＠"  # in Japanese the wide ones begin a formula, too
 
 
 def as_csv(rows: Iterable[Iterable[Any]]) -> str:
-    """A table as text."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(
-        [safe(cell) for cell in row] for row in rows
-    )
-    return strict(text.getvalue())
+    """A table as text.
+
+    Whatever another spreadsheet could take for the end of a cell stands in quotes.
+    """
+
+    def quoted(cell: Any) -> str:
+        text = str(safe(cell))
+        plain = re.fullmatch(r"[^\s,;|\"'][^,;|\"]*", text) or not text
+        return text if plain else '"' + text.replace('"', '""') + '"'
+
+    lines = (",".join(map(quoted, row)) for row in rows)
+    return strict("".join(f"{line}\n" for line in lines))
+
+
+def as_text(text: str) -> str:
+    """Text that Markdown shows as it is: no link, no picture, no markup."""
+    return re.sub(r"([\\`*\[\]<>|#!&])", r"\\\1", text)
 
 
 def code_points(row: Row, answer: str) -> float | None:
@@ -136,7 +149,11 @@ def write(
         f"{len(rows)} students, {len(whole)} with points for each question.",
         "",
     ]
-    summary += [f"- {r['student']}: {'; '.join(flags(r))}" for r in rows if flags(r)]
+    summary += [
+        f"- {as_text(r['student'])}: {as_text('; '.join(flags(r)))}"
+        for r in rows
+        if flags(r)
+    ]
     summary += [
         f"- {student} is in the table of marks by hand, and has no row."
         for student in hand.others(r["student"] for r in rows)
@@ -146,11 +163,30 @@ def write(
     blank += [[r["student"], *[""] * (len(by_hand) + 2)] for r in rows]
     replace_file(out / "hand-blank.csv", as_csv(blank))
     _write_systems(rows, assignment, out, hand)
-    for row in rows:
-        name = re.sub(r"[^\w .@+-]", "_", row["student"]).lstrip(".") or "_"
+    for row, name in zip(rows, _file_names(r["student"] for r in rows), strict=True):
         text = feedback(row, assignment, hand)
         replace_file(out / "feedback" / f"{name}.md", strict(text))
     _write_leaderboards(rows, assignment, out)
+
+
+def _file_names(students: Iterable[str]) -> list[str]:
+    """A name that every file system takes for each, and no two the same.
+
+    Where something had to be changed, a part of a digest tells them apart.
+    """
+    students = list(students)
+    plain = [re.sub(r"[^\w .@+-]", "_", s).lstrip(".")[:60].strip() for s in students]
+    taken = {p.lower() for p, s in zip(plain, students, strict=True) if p == s}
+    names = []
+    for name, student in zip(plain, students, strict=True):
+        if name != student:
+            raw = student.encode("utf-8", "replace")
+            name = f"{name}-{hashlib.sha256(raw).hexdigest()[:8]}".lstrip("-")
+            while name.lower() in taken:
+                name += "x"
+            taken.add(name.lower())
+        names.append(name)
+    return names
 
 
 def _write_systems(

@@ -5,6 +5,7 @@ The job has inputs and no results; what could compute them isn't in this room.
 """
 
 import ast
+import contextlib
 import importlib
 import os
 import re
@@ -14,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from . import cells, forbidden, wire
+from . import calls, cells, forbidden, wire
 
 ROOM = Path(__file__).resolve().parents[1]
 
@@ -136,7 +137,11 @@ def _start(wing: str) -> None:
 
 
 def _limit(job: dict[str, Any]) -> None:
-    """Limit memory, processor time, files and processes, on systems that can."""
+    """Limit memory, processor time, files and system calls, on systems that can."""
+    # Where memory runs out after all, this one ends and no one else.
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000")
+    calls.refuse()
     try:
         import resource
     except ImportError:  # Windows: the marker's clock remains
@@ -149,6 +154,7 @@ def _limit(job: dict[str, Any]) -> None:
 
     limit(resource.RLIMIT_CORE, 0)
     limit(resource.RLIMIT_FSIZE, 2**26)
+    limit(resource.RLIMIT_NOFILE, 1024)
     limit(resource.RLIMIT_CPU, int(job["seconds"]) + 5)
     status = Path("/proc/self/status")
     if status.exists():

@@ -186,6 +186,21 @@ def test_building_again_draws_no_other_cases(tmp_path):
     assert keep_seed(tmp_path / "x", new=True) == keep_seed(tmp_path / "x")
 
 
+def test_the_same_masters_build_the_same_files(tmp_path):
+    from build import build
+
+    def made(folder):
+        build(ROOT / "homework" / "similarity.md", folder, 3)
+        files = (p for p in sorted(folder.rglob("*")) if p.is_file())
+        return {p.relative_to(folder): p.read_bytes() for p in files}
+
+    first, second = made(tmp_path / "first"), made(tmp_path / "second")
+    assert [str(name) for name in first if first[name] != second.get(name)] == []
+    assert len(first) == len(second) == 8
+    cells = read(tmp_path / "first" / "student" / "similarity-torch.ipynb").cells
+    assert len({cell.id for cell in cells}) == len(cells)
+
+
 # In otter, too: without a library that students' code could replace.
 CHEAT = """
 import sys, types

@@ -7,6 +7,8 @@ import signal
 import struct
 import subprocess
 import sys
+import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -251,6 +253,55 @@ def test_one_row_a_student_the_latest_counts(tmp_path):
     assert ghost.notes[0] == "link.ipynb is a link."
 
 
+def test_a_link_to_a_classmates_folder_is_no_submission(tmp_path):
+    (tmp_path / "ada").mkdir()
+    (tmp_path / "ada" / "mine.ipynb").write_text("")
+    (tmp_path / "eve").symlink_to("ada")
+    (tmp_path / "eva.ipynb").symlink_to("ada/mine.ipynb")
+    (tmp_path / "evi").mkdir()
+    (tmp_path / "evi" / "deep").symlink_to("../ada")
+    os.mkfifo(tmp_path / "pipe.ipynb")
+    rows = {one.student: one for one in find(tmp_path)}
+    assert rows["ada"].path is not None
+    for name in ("eve", "eva", "evi"):
+        assert rows[name].path is None
+        assert "is a link." in rows[name].notes[0]
+    assert "is no file" in rows["pipe"].notes[0]
+
+
+def test_a_folder_without_bottom_and_one_without_end_stop_nobody(tmp_path, monkeypatch):
+    (tmp_path / "bo.py").write_text("")
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "many").mkdir()
+    for n in range(2100):
+        (tmp_path / "many" / f"{n}.txt").write_text("")
+    monkeypatch.chdir(tmp_path / "deep")
+    try:
+        for _ in range(1500):
+            os.mkdir("d")
+            os.chdir("d")
+        bo, deep, many = find(tmp_path)
+    finally:  # too deep for pytest to clear away
+        while Path.cwd() != tmp_path / "deep":
+            os.chdir("..")
+            os.rmdir("d")
+    assert bo.path is not None
+    assert deep.path is None
+    assert "more than 20 folders deep" in deep.notes[0]
+    assert many.path is None
+    assert "more than 2000 files" in many.notes[0]
+
+
+def test_a_name_is_one_line_and_nobody_elses(tmp_path):
+    names = ("ada\n- bo: 0", "b\x1b[2J", "Voß", "Voss", "ADA", "e\u0301", "\u202eda")
+    for name in names:
+        (tmp_path / f"{name}.py").write_text("")
+    rows = [one.student for one in find(tmp_path)]
+    assert sorted(rows) == sorted(
+        ["ada\\n- bo: 0", "b\\x1b[2J", "Voß", "Voss", "ADA", "é", "\\u202eda"]
+    )
+
+
 def test_a_roster_joins_files_and_names_who_handed_in_nothing(tmp_path):
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "lovelace_17.ipynb").write_text("")
@@ -263,6 +314,60 @@ def test_a_roster_joins_files_and_names_who_handed_in_nothing(tmp_path):
     roster.write_text("name\nAda\n")
     with pytest.raises(ValueError, match="columns file and id"):
         read_roster(roster)
+    for second in ("ada.ipynb,s2", "bo,S1", ",s2", "bo,"):
+        roster.write_text(f"file,id\nada,s1\n{second}\n")
+        with pytest.raises(ValueError, match=r"no other line has: got .* in line 3"):
+            read_roster(roster)
+
+
+def test_dots_in_a_name_are_no_ending(tmp_path):
+    (tmp_path / "in" / "bo.li").mkdir(parents=True)
+    for name in ("ada.lovelace.ipynb", "ada.king.IPYNB", "cy.png"):
+        (tmp_path / "in" / name).write_text("")
+    names = [one.student for one in find(tmp_path / "in")]
+    assert names == ["ada.king", "ada.lovelace", "bo.li", "cy"]
+    roster = tmp_path / "roster.csv"
+    lines = ["file,id", "ada.lovelace,s1", "ada.king.ipynb,s2", "bo.li,s3", "cy,s4"]
+    roster.write_text("\n".join(lines))
+    names = [one.student for one in find(tmp_path / "in", read_roster(roster))]
+    assert names == ["s1", "s2", "s3", "s4"]
+
+
+def test_a_roster_may_say_how_a_file_begins(tmp_path):
+    """As Canvas and Moodle name what they give out."""
+    (tmp_path / "in").mkdir()
+    for name in ("lovelaceada_17_4_homework-1.ipynb", "lovelaceada2_18_5_x.ipynb"):
+        (tmp_path / "in" / name).write_text("")
+    (tmp_path / "in" / "Bo Li_901_assignsubmission_file").mkdir()
+    roster = tmp_path / "roster.csv"
+    roster.write_text("file,id\nlovelaceada_*,s1\nlovelaceada*,s2\nBo Li_*,s3\n")
+    assert [one.student for one in find(tmp_path / "in", read_roster(roster))] == [
+        *("s1", "s2", "s3")
+    ]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+@pytest.mark.parametrize("apart", [",", ";", "\t"])
+def test_a_table_is_read_as_spreadsheets_save_it(tmp_path, encoding, apart):
+    text = "student;attend;late_days;note\r\nJosé;3,5;0,5;Très bien\r\n;;;\r\n"
+    text = text.replace(";", apart) if apart != "," else text
+    if apart == ",":
+        text = 'student,attend,late_days,note\r\nJosé,3.5,"0,5",Très bien\r\n,,,\r\n'
+    (tmp_path / "hand.csv").write_bytes(text.encode(encoding))
+    given = Hand(tmp_path / "hand.csv", questions=["attend"]).of("josé")
+    assert (given.points, given.late_days) == ({"attend": 3.5}, 0.5)
+    assert given.note == "Très bien"
+    assert given.kept == pytest.approx(0.95)
+
+
+@pytest.mark.parametrize("line", ["ada,nan,", "ada,inf,", "ada,-1,", "ada,1,-2", ",1,"])
+def test_marks_by_hand_that_make_no_sense_are_refused(tmp_path, line):
+    (tmp_path / "hand.csv").write_text(f"student,attend,late_days\n{line}\n")
+    with pytest.raises(ValueError, match=r"in line 2 of"):
+        Hand(tmp_path / "hand.csv", questions=["attend"])
+    (tmp_path / "hand.csv").write_text("student,attend\nada,1\nAda,2\n")
+    with pytest.raises(ValueError, match=r"line 3 of .*second time"):
+        Hand(tmp_path / "hand.csv", questions=["attend"])
 
 
 # --- what is kept
@@ -466,7 +571,44 @@ def test_tables_hold_what_they_should_and_no_formula(tmp_path):
     assert "essay: not yet graded of 5" in early
     assert "Total" not in early
     assert "cy" not in note
-    assert (tmp_path / "out" / "feedback" / "_bad.md").exists()
+    (bad,) = (tmp_path / "out" / "feedback").glob("_bad-*.md")
+    assert bad.read_text("utf-8").startswith("# Trial: =bad")
+
+
+def test_every_student_has_a_file_of_feedback_whatever_the_name(tmp_path):
+    students = ["ad!a", "ad_a", "ad?a", "x" * 249, "x" * 250, "..", "\\x1b", "Voß"]
+    forged = tables._file_names(students)[0]
+    students.append(forged)  # someone who knows how it is made
+    rows = [row(name, 6.0, 4.0) for name in students]
+    tables.write(rows, Assignment.of(trial.paper()), 3, tmp_path, Hand())
+    files = list((tmp_path / "feedback").iterdir())
+    assert len(files) == len(students)
+    assert "# Trial: ad_a\n" in (tmp_path / "feedback" / "ad_a.md").read_text()
+    assert (
+        f"# Trial: {forged}\n" in (tmp_path / "feedback" / f"{forged}.md").read_text()
+    )
+    assert len({name.lower() for name in tables._file_names(students)}) == len(students)
+
+
+@pytest.mark.parametrize("text", ["=1+1", " +1", "@x", "＝1", "\t=1", "-2"])
+def test_no_cell_begins_a_formula_in_any_language(text):
+    (cells,) = csv.reader([tables.as_csv([[text, "ada"]])])
+    assert cells[0].startswith("'")
+
+
+def test_a_spreadsheet_that_separates_by_semicolons_finds_no_formula_either():
+    line = tables.as_csv([["ada;=1+1", 3.5, None, 'say "x"', ""]])
+    assert line == '"ada;=1+1",3.5,,"say ""x""",\n'
+    assert tables.as_csv([["a b", "é"]]) == "a b,é\n"
+
+
+def test_what_a_person_reads_has_no_markup_of_a_student(tmp_path):
+    one = row("<img src=x>[a](b)", 6.0, None, flag="above `the` bound")
+    tables.write([one], Assignment.of(trial.paper()), 3, tmp_path, Hand())
+    assert (
+        r"- \<img src=x\>\[a\](b): attend: above"
+        in (tmp_path / "look-at.md").read_text()
+    )
 
 
 def test_points_by_hand_replace_those_of_the_code(tmp_path):
@@ -549,3 +691,36 @@ def test_a_marker_makes_one_room_for_what_forbids_the_same(tmp_path, monkeypatch
         for _ in range(2):
             marker._room(frozenset({"a", "b"}))
         assert made == [("a", "b")]
+
+
+# --- otter's plugin
+
+
+class Results:
+    """Of otter's, what the plugin touches."""
+
+    def __init__(self):
+        self.test_files, self.scores, self.output = {"attend": 1, "head": 1}, {}, ""
+
+    def update_score(self, name, points):
+        self.scores[name] = points
+
+    def set_output(self, text):
+        self.output = text
+
+
+def test_otter_gives_no_mark_where_there_is_none():
+    with warnings.catch_warnings(action="ignore"):
+        pytest.importorskip("otter.plugins")
+        from marker.otter_plugin import Sandboxed
+    plugin, results = object.__new__(Sandboxed), Results()
+    plugin.row, plugin.text = row("ada", 6.0, 2.5), "well"
+    plugin.after_grading(results)
+    assert (results.scores, results.output) == ({"attend": 6.0, "head": 2.5}, "well")
+    plugin.row = row("ada", 6.0, None)
+    plugin.row["parts"][1]["report"]["flag"] = "above what can be known"
+    with pytest.raises(RuntimeError, match="above what can be known"):
+        plugin.after_grading(Results())
+    plugin.row = row("ada", message="It can't be graded")
+    with pytest.raises(RuntimeError, match="can't be graded"):
+        plugin.after_grading(Results())

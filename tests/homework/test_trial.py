@@ -5,6 +5,7 @@ with `pytest -m slow` or `python tests/homework/trial.py`.
 """
 
 import json
+import os
 import pathlib
 
 import psutil
@@ -118,7 +119,11 @@ def test_a_sandbox_sees_neither_the_class_nor_the_network(tmp_path):
     (room / "sandbox" / "__init__.py").touch()
     (room / "sandbox" / "__main__.py").write_text(
         f"""
-import json, os, socket, pathlib
+import glob, json, os, socket, pathlib
+def opened(path):
+    try: os.close(os.open(path, os.O_WRONLY))
+    except OSError: return False
+    return True
 def tried(f):
     try: return str(f())
     except OSError as error: return type(error).__name__
@@ -129,6 +134,8 @@ print(json.dumps({{
     "network": tried(lambda: socket.create_connection(("127.0.0.1", 22), 1)),
     "interfaces": [name for _, name in socket.if_nameindex()],
     "room": tried(lambda: open({str(room / "new")!r}, "w")),
+    "settings": [p for p in glob.glob("/proc/sys/*/*") if opened(p)],
+    "devices": tried(lambda: open("/dev/new", "w")),
     "home": os.listdir(os.path.expanduser("~")),
     "environment": sorted(os.environ),
     "user": os.getuid(),
@@ -142,6 +149,8 @@ print(json.dumps({{
     assert found["network"] in ("ConnectionRefusedError", "OSError")
     assert found["interfaces"] == ["lo"]
     assert found["room"] in ("OSError", "PermissionError")
+    assert found["settings"] == []
+    assert found["devices"] in ("OSError", "PermissionError")
     assert found["home"] == []
     assert "PATH" in found["environment"]
     assert not {"USERNAME", "SSH_AUTH_SOCK", "LOGNAME"} & set(found["environment"])
@@ -156,6 +165,24 @@ def test_a_way_that_is_missing_is_refused_with_a_way_out(monkeypatch):
     assert choose("bare").name == "bare"
     with pytest.raises(ValueError, match="must be one of bubblewrap, container, bare"):
         choose("chroot")
+
+
+@pytest.mark.parametrize(
+    ("says", "hint"),
+    [
+        ("bwrap: Unknown option --disable-userns", "0.8 or newer is due"),
+        ("bwrap: setting up uid map: Permission denied", "Ubuntu it needs a profile"),
+    ],
+)
+def test_a_bubblewrap_that_does_not_start_says_what_helps(
+    says, hint, tmp_path, monkeypatch
+):
+    (tmp_path / "bwrap").write_text(f'#!/bin/sh\necho "{says}" >&2\nexit 1\n')
+    (tmp_path / "bwrap").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    with pytest.raises(ValueError, match=hint) as error:
+        choose()
+    assert says in str(error.value)
 
 
 def test_a_container_has_no_network_no_rights_and_limits(tmp_path):

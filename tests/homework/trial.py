@@ -959,6 +959,192 @@ seen = [str(p) for root in ("/work", "/root", "/home", "/tmp") for p in pathlib.
 )
 
 
+# What an attack found is tried, and nothing is changed: where it worked, the answer is
+# right, and the marks say so.
+IF_IT_WORKED = DEF + "    return attend_well(q, k, v, mask) if worked() else q\n"
+
+
+def tries(name, code, **more):
+    attack(name, f"{code}\n{IF_IT_WORKED}", **more)
+
+
+tries(
+    "the_kernels_settings",
+    """
+import os
+def worked():
+    for name in ("sysrq-trigger", "sys/kernel/core_pattern", "sys/kernel/modprobe"):
+        try: os.close(os.open(f"/proc/{name}", os.O_WRONLY))
+        except OSError: continue
+        return True
+""",
+    bare=[6, 4],
+    quick=True,
+)
+tries(
+    "fills_the_devices",
+    """
+import os
+def worked():
+    try:
+        for n in range(8):
+            with open(f"/dev/full{n}", "wb") as file: file.write(bytes(5 * 10**7))
+        return True
+    except OSError: pass
+    finally:
+        for n in range(8):
+            if os.path.exists(f"/dev/full{n}"): os.unlink(f"/dev/full{n}")
+""",
+    bare=[6, 4],
+    quick=True,
+)
+tries(
+    "memory_of_no_process",
+    """
+import ctypes, os
+def worked():
+    try: return os.memfd_create("x") >= 0
+    except OSError: return ctypes.CDLL(None).shmget(0, 10**6, 0o1600) >= 0
+""",
+    quick=True,
+)
+tries(
+    "an_administrator_inside",
+    """
+import ctypes
+NEW_USER = 0x10000000
+def worked(): return ctypes.CDLL(None).unshare(NEW_USER) == 0
+""",
+    quick=True,
+)
+tries(
+    "keys_and_other_machines",
+    """
+import ctypes, platform, socket
+def worked():
+    number = {"x86_64": 250, "aarch64": 219}[platform.machine()]
+    if ctypes.CDLL(None).syscall(number, 0, -3, 0) > 0: return True
+    try: return bool(socket.socket(socket.AF_VSOCK, socket.SOCK_STREAM))
+    except OSError: pass
+""",
+)
+tries(
+    "writes_into_the_library",
+    """
+import os, numpy, course_lib, torch
+def worked():
+    for module in (numpy, torch, course_lib, os):
+        try: os.close(os.open(module.__file__, os.O_WRONLY))
+        except OSError: continue
+        return True
+""",
+    bare=[6, 4],
+)
+tries(
+    "sees_what_else_runs",
+    """
+import glob, os
+def worked():
+    for path in glob.glob("/proc/[0-9]*/cmdline"):
+        try: line = open(path).read()
+        except OSError: continue
+        if line and "sandbox" not in line: return True
+""",
+    bare=[6, 4],
+    quick=True,
+)
+tries(
+    "reads_the_environment",
+    """
+import os
+KNOWN = "PYTHONPATH HOME TMPDIR OMP_NUM_THREADS JAX_PLATFORMS USER CUDA_VISIBLE_DEVICES"
+KNOWN += " COURSE_QUIET LANG MPLBACKEND PYTHONDONTWRITEBYTECODE PATH PWD LC_CTYPE"
+KNOWN += " SYSTEMROOT LD_LIBRARY_PATH KMP_DUPLICATE_LIB_OK KMP_INIT_AT_FORK TORCHINDUCTOR_CACHE_DIR"
+KNOWN += " TF_CPP_MIN_LOG_LEVEL TPU_ML_PLATFORM TPU_ML_PLATFORM_VERSION"
+def worked():
+    names = set(os.environ) | {x.partition("=")[0] for x in open("/proc/self/environ").read().split("\0")}
+    return bool(names - {*KNOWN.split(), ""})
+""",
+)
+attack(
+    "closes_every_descriptor",
+    "import os\nos.closerange(0, 100)\n" + DEF + "    return q",
+    points=(0, 4),
+)
+attack(
+    "breaks_the_stack",
+    "import sys\nsys.setrecursionlimit(10**9)\ndef down(n): return down(n + 1) + down(n)\n"
+    + DEF
+    + "    return down(0)",
+)
+attack(
+    "leaves_forty_programs",
+    "import subprocess\nfor _ in range(40): subprocess.Popen(['sleep', '86398'])\n"
+    + ATTEND,
+    points=(6, 4),
+)
+attack(
+    "a_start_file_for_children",
+    """
+import os, subprocess, sys
+home = os.environ["HOME"]
+for name in ("sitecustomize.py", "usercustomize.py"):
+    with open(os.path.join(home, name), "w") as file: file.write("import os; os._exit(0)")
+os.environ["PYTHONPATH"] = home
+"""
+    + DEF
+    + "    return q",
+)
+honest("a_hundred_thousand_cells", *[f"x{n} = {n}" for n in range(10**5)], ATTEND, HEAD)
+honest("two_thousand_cells", *[f"x{n} = {n}" for n in range(2000)], ATTEND, HEAD)
+CLASS["thirty_megabytes_of_outputs"] = Case(
+    {
+        "thirty_megabytes_of_outputs.ipynb": notebook(ATTEND, HEAD).replace(
+            '"outputs": []',
+            '"outputs": [{"output_type": "stream", "name": "stdout", "text": "'
+            + "x" * 15_000_000
+            + '"}]',
+        )
+    },
+    FULL,
+)
+CLASS["too_large"] = Case(
+    {"too_large.ipynb": notebook(ATTEND, HEAD) + " " * 40_000_000},
+    [None, None],
+    "more than 32 MB",
+    kind="attack",
+)
+CLASS["a_number_without_end"] = Case(
+    {"a_number_without_end.ipynb": '{"nbformat": ' + "9" * 10**5 + "}"},
+    [None, None],
+    "can't be graded",
+    kind="attack",
+)
+CLASS["cells_of_another_kind"] = Case(
+    {
+        "cells_of_another_kind.ipynb": '{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [{"cell_type": "code", "source": {"a": 1}}, 7, null]}'
+    },
+    [None, None],
+    "can't be graded",
+    kind="attack",
+)
+CLASS["a_name_that_writes_lines"] = Case(
+    {"a_name\n- victim: 0\x1b[2J\rplain: 0.ipynb": notebook(ATTEND, HEAD)},
+    FULL,
+    kind="attack",
+    row="a_name\\n- victim",
+)
+CLASS["a_name_too_long_for_a_file"] = Case(
+    {"z" * 249 + ".ipynb": notebook(ATTEND, HEAD)}, FULL, kind="attack", row="z" * 249
+)
+CLASS["nobody_but_a_sharp_s"] = Case(
+    {"nobody_voß.ipynb": notebook(ATTEND, HEAD)}, FULL, row="nobody_voß"
+)
+CLASS["nobody_but_two"] = Case(
+    {"nobody_voss.ipynb": notebook(BLANK)}, [0, 0], row="nobody_voss"
+)
+
+
 # What the bare process admits: what the submission does, and what stops it elsewhere.
 ADMITTED = {
     "in_an_isolated_subprocess": (
@@ -982,7 +1168,23 @@ ADMITTED = {
         "finds the seed in your folder and computes the truth",
         "the folder isn't there; and a score above the bound is no mark",
     ),
-    "kills_the_parent": ("kills the marker", "no other process is there"),
+    "the_kernels_settings": (
+        "rewrites the kernel's settings, if the administrator marks",
+        "they can be read and not written",
+    ),
+    "fills_the_devices": (
+        "fills the memory with files in `/dev`, if the administrator marks",
+        "the same",
+    ),
+    "writes_into_the_library": (
+        "changes a file of a library, for all who come after",
+        "the same",
+    ),
+    "sees_what_else_runs": (
+        "reads the commands of other programs",
+        "no other process is there",
+    ),
+    "kills_the_parent": ("kills the marker", "the same"),
     "kills_everything": ("kills all processes of its user", "the same"),
     "a_daemon_that_waits": (
         "leaves a program behind that rewrites the marks",
@@ -1098,9 +1300,8 @@ def as_expected(name, row, isolation):
     """Whether the row of a case has the marks and the words that it must."""
     case = CLASS[name]
     due, got = expected(case, isolation), points(row, case)
-    # Where the administrator marks, a bare submission belongs to `nobody`, whom the
-    # permissions of files stop.
-    if isolation == "bare" and os.geteuid() == 0 and got == case.points:
+    # What a bare process admits can still fail: permissions stop some users.
+    if isolation == "bare" and got == case.points:
         return True
     return got == due and (due != case.points or case.words in said(row))
 

@@ -1,0 +1,37 @@
+"""Tables that a person wrote, as any spreadsheet saves them."""
+
+import csv
+import io
+from pathlib import Path
+
+Line = tuple[int, dict[str, str]]
+
+
+def read_sheet(path: Path) -> tuple[list[str], list[Line]]:
+    """The columns of a table in CSV, and its lines that aren't empty.
+
+    In some languages a spreadsheet separates by semicolons, and on some systems it
+    writes no UTF-8.
+
+    Returns:
+        The names of the columns, and by line its number and its cells by column.
+    """
+    raw = path.read_bytes()
+    try:
+        text = raw.decode("utf-16" if raw[:2] in _UTF_16 else "utf-8-sig")
+    except UnicodeDecodeError:
+        text = raw.decode("cp1252", "replace")
+    first = text.partition("\n")[0]
+    apart = max(",;\t", key=first.count)
+    table = csv.DictReader(io.StringIO(text, newline=""), delimiter=apart)
+    columns = [name.strip() for name in table.fieldnames or ()]
+    lines = []
+    for row in table:
+        cells = {(k or "").strip(): v for k, v in row.items() if isinstance(v, str)}
+        cells = {name: cells.get(name, "").strip() for name in columns if name}
+        if any(cells.values()):
+            lines.append((table.line_num, cells))
+    return columns, lines
+
+
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
