@@ -251,6 +251,32 @@ def test_every_page_can_be_found_by_search():
         assert ("searchindex.js" in scripts) == (page == "search.html"), page
 
 
+def test_other_words_are_found_and_listed():
+    index = (SITE / "searchindex.js").read_text("utf-8")
+    index = json.loads(index[index.index("{") : index.rindex("}") + 1])
+    words = yaml.safe_load((ROOT / "book" / "words.yml").read_text("utf-8"))
+    listed = " ".join(read("book/appendices/words.html").words)
+    for name, others in words.items():
+        for word in others:
+            places = index["indexentries"][word.lower()]
+            pages = {index["docnames"][page] for page, *_ in places}
+            assert "/" not in name or f"book/{name}" in pages, word
+            assert html.unescape(word).split()[0] in listed, word
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_control_has_a_name(page):
+    text = (SITE / page).read_text("utf-8")
+    for tag in ("button", "summary"):
+        for attributes, inside in re.findall(
+            rf"<{tag}([^>]*)>(.*?)</{tag}>", text, re.DOTALL
+        ):
+            shown = re.sub(r"<[^>]*>|\s", "", inside)
+            assert shown or re.search(r"aria-label=|title=", attributes), (tag, inside)
+            # A label that hides what is shown can't be spoken to.
+            assert not (shown and "aria-label" in attributes), (tag, attributes)
+
+
 def test_there_is_one_search_button_and_not_two():
     text = (SITE / f"{CHAPTERS[0]}.html").read_text("utf-8")
     assert text.count("search-button-field") == 1

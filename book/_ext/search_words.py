@@ -1,0 +1,87 @@
+"""Other words for the same thing, so that a search finds what it means.
+
+A reader looks for "skip connection" or "1/sqrt(d)", and the page says *residual
+connection* and writes a formula. `book/words.yml` lists, for a page or the label of a
+section, what else it is called. Each of these becomes an entry of the index, which
+Sphinx's search puts before everything that merely contains the word. The directive
+`{words}` writes them as a list with links.
+"""
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+import yaml
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.transforms import SphinxTransform
+from sphinx.util.docutils import SphinxDirective
+from sphinx.util.logging import getLogger
+
+LOGGER = getLogger(__name__)
+
+Words = dict[str, list[str]]
+
+
+def read_words(folder: str | Path) -> Words:
+    """Read `book/words.yml`: other words for each page or section; none, no words."""
+    path = Path(folder, "book", "words.yml")
+    return yaml.safe_load(path.read_text("utf-8")) if path.exists() else {}
+
+
+class IndexWords(SphinxTransform):
+    """Put a page's other words into the index, before the index is collected."""
+
+    default_priority: ClassVar[int] = 700  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    def apply(self, **kwargs: Any) -> None:  # pyright: ignore[reportUnusedParameter]
+        words: Words = self.config.other_words
+        page = self.env.docname.removeprefix("book/")
+        for section in list(self.document.findall(nodes.section)):
+            names = list(section["ids"])
+            if isinstance(section.parent, nodes.document):
+                names.append(page)
+            for name in names:
+                if name not in words:
+                    continue
+                target = section["ids"][0] if name == page else name
+                entries = [
+                    ("single", word, target, "main", None) for word in words[name]
+                ]
+                section.insert(1, addnodes.index(entries=entries))
+                self.env.metadata[self.env.docname].setdefault("words", []).append(name)
+
+
+class ListWords(SphinxDirective):
+    """`{words}`: the other words from A to Z, with links to where they are taught."""
+
+    def run(self) -> list[nodes.Node]:
+        words: Words = self.config.other_words
+        self.env.note_dependency(str(Path(self.env.app.confdir, "book", "words.yml")))
+        rows = sorted(
+            ((word, name) for name, found in words.items() for word in found),
+            key=lambda row: (not row[0][0].isalpha(), row[0].lower()),
+        )
+        text = ["| You may know it as | Here |", "|---|---|"]
+        for word, name in rows:
+            cell = word if word[0].isalpha() and "(" not in word else f"`{word}`"
+            link = f"[](../{name}.md)" if "/" in name else f"[](#{name})"
+            text.append(f"| {cell} | {link} |")
+        return self.parse_text_to_nodes("\n".join(text))
+
+
+def say_unknown(app: Sphinx, env: Any) -> None:
+    """After reading: warn of words for a page or label that there isn't."""
+    known = {name for data in env.metadata.values() for name in data.get("words", [])}
+    for name in app.config.other_words:
+        if name not in known:
+            LOGGER.warning("book/words.yml: no page and no label is called %s", name)
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the words, the transform that indexes them and the directive."""
+    app.add_config_value("other_words", read_words(app.confdir), "env")
+    app.add_transform(IndexWords)
+    app.add_directive("words", ListWords)
+    app.connect("env-check-consistency", say_unknown)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

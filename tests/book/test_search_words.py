@@ -1,0 +1,35 @@
+"""Other words for what a page teaches are found by search, where it is taught."""
+
+import json
+
+WORDS = {"chapter": ["a synonym"], "sec-part": ["1/sqrt(d)"]}
+PART = "\n(sec-part)=\n## A part\n\nMore words.\n"
+
+
+def entries(book):
+    text = (book.root / "_build" / "html" / "searchindex.js").read_text("utf-8")
+    return json.loads(text[text.index("{") : text.rindex("}") + 1])["indexentries"]
+
+
+def test_words_lead_to_their_page_and_section(book):
+    book.write(PART)
+    status, _, said = book.build("search_words", other_words=WORDS)
+    assert status == 0, said
+    found = {word: places[0][1:] for word, places in entries(book).items()}
+    assert found == {"a synonym": ["a-title", True], "1/sqrt(d)": ["sec-part", True]}
+
+
+def test_words_are_listed_with_links(book):
+    book.write(PART, "\n```{words}\n```\n")
+    words = {"sec-part": ["a synonym", "1/sqrt(d)"]}
+    status, page, said = book.build("search_words", other_words=words)
+    assert status == 0, said
+    assert page.index("a synonym") < page.index("1/sqrt(d)")
+    assert page.count('href="#sec-part"') == 2
+
+
+def test_words_for_what_there_is_not_are_a_warning(book):
+    book.write(PART)
+    status, _, said = book.build("search_words", other_words={"sec-gone": ["x"]})
+    assert status == 1
+    assert "no page and no label is called sec-gone" in said
