@@ -324,12 +324,13 @@ def test_sampling_draws_from_what_numpy_computes():
         assert words[10] == "240 others"
         close(before, [*own[order[:10]], own[order[10:]].sum()])
         close(after, [*expected[order[:10]], expected[order[10:]].sum()])
-    # Greedy, with k = 1: always the likeliest word.
+    # Greedy, with k = 1: always the likeliest word, and soon the same ones again.
     written = ["the", "value", "of"]
     for _ in range(40):
         written.append(vocabulary[int(np.argmax(model(*written[-2:])))])
     text = re.sub(r" ([.,;:)])", r"\1", " ".join(written)).replace("( ", "(")
     assert texts == [f"{text} …"]
+    assert text.endswith("that finally clause, that finally clause,")
     later = model(*written[-2:])
     close(shown[-1][1][:10], np.sort(later)[::-1][:10])
     assert said.startswith("One word remains")
@@ -349,9 +350,17 @@ def test_sampling_writes_words_as_often_as_they_are_likely():
         """,
     )
     _, model = word_model()
-    likeliest = model("value", "of").max()
+    own = model("value", "of")
+    likeliest = own.max()
     deviation = (likeliest * (1 - likeliest) / 400) ** 0.5
     assert abs(max(drawn.values()) / 400 - likeliest) < 4 * deviation
+    # What a caption may say: heat lets top-p keep far more words, min-p a few more.
+    kept = {
+        (name, heat): np.count_nonzero(filtered(own, temperature=heat, **{name: value}))
+        for name, value in (("p", 0.9), ("least", 0.1))
+        for heat in (1.0, 2.0)
+    }
+    assert list(kept.values()) == [13, 172, 3, 11]
 
 
 def reached(mask, layers):

@@ -134,7 +134,7 @@ explore.define("bandwidth", (live) => {
   const query = svg("g", { class: "explore-handle", tabindex: 0, role: "slider",
     "aria-label": "income asked about", "aria-valuemin": 350, "aria-valuemax": RICHEST },
     svg("circle", { class: "hit", cy: FLOOR, r: 16 }),
-    line(`M0 14V${FLOOR}`, bold, 1.5, "4 3"),
+    line(`M0 24V${FLOOR}`, bold, 1.5, "4 3"),
     svg("path", { d: `M0 ${FLOOR - 4}l7 12h-14z`, fill: bold }));
   families.append(bell, ...dots, fit, query, bill);
 
