@@ -31,8 +31,7 @@ FOLDER = "explore"
 class Explore(Figure):
     """A figure that comes alive where there is JavaScript."""
 
-    option_spec: ClassVar = {
-        **Figure.option_spec,
+    option_spec: ClassVar = dict(Figure.option_spec or {}) | {
         "element": directives.unchanged,
         "label": directives.unchanged,
     }
