@@ -143,21 +143,11 @@ def find_browser() -> str | None:
     return next((found for name in names if (found := shutil.which(name))), None)
 
 
-def act(name: str, actions: str, size: tuple[int, int] = (1000, 800)) -> Any:
-    """Open a page with one live figure, run JavaScript on it; return what it returns.
-
-    `figure` is the element, and `await wait(ms)` lets time pass.
-    """
+def open_page(page: str, size: tuple[int, int] = (1000, 800)) -> Any:
+    """Open a page in Chromium; return what it has written as JSON into `#result`."""
     browser = find_browser()
     if browser is None:
         raise FileNotFoundError("no Chromium here: install one, or skip this.")
-    page = PAGE.format(
-        name=name,
-        css=(FOLDER / "explore.css").as_uri(),
-        common=COMMON.as_uri(),
-        script=(FOLDER / f"{name}.js").as_uri(),
-        actions=actions,
-    )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "page.html")
         path.write_text(page, "utf-8")
@@ -177,11 +167,26 @@ def act(name: str, actions: str, size: tuple[int, int] = (1000, 800)) -> Any:
         )
     found = re.search(r'<pre id="result">(.*?)</pre>', done.stdout, re.DOTALL)
     if found is None:
-        raise RuntimeError(f"the page of {name} never came to its end: {done.stderr}")
+        raise RuntimeError(f"the page never came to its end: {done.stderr}")
     answer = json.loads(html.unescape(found[1]))
     if answer["errors"]:
-        raise RuntimeError(f"in the page of {name}: {answer['errors']}")
+        raise RuntimeError(f"in the page: {answer['errors']}")
     return answer["result"]
+
+
+def act(name: str, actions: str, size: tuple[int, int] = (1000, 800)) -> Any:
+    """Open a page with one live figure, run JavaScript on it; return what it returns.
+
+    `figure` is the element, and `await wait(ms)` lets time pass.
+    """
+    page = PAGE.format(
+        name=name,
+        css=(FOLDER / "explore.css").as_uri(),
+        common=COMMON.as_uri(),
+        script=(FOLDER / f"{name}.js").as_uri(),
+        actions=actions,
+    )
+    return open_page(page, size)
 
 
 def still(name: str) -> str:
