@@ -19,6 +19,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from book_scripts import FIGURES
+from emblem import draw
+from small_books import ROOT
 
 from course_lib import data, plot
 
@@ -42,6 +44,10 @@ def test_a_script_draws_what_is_committed(script, tmp_path, monkeypatch):
     for path in drawn:
         assert words(path) == words(FIGURES / path.name)
         assert len(words(path)) > 5
+
+
+def test_the_emblem_is_what_its_script_draws():
+    assert (ROOT / "book" / "_static" / "favicon.svg").read_text("utf-8") == draw()
 
 
 def test_every_drawing_has_its_script():
