@@ -13,6 +13,7 @@ from course_lib.homework.report import Score
 
 from .assignment import Assignment
 from .hand import Hand
+from .handed_in import JOINERS
 from .isolation import BARE, WAYS
 from .journal import replace_file, strict
 
@@ -23,7 +24,7 @@ def safe(cell: Any) -> Any:
     """Text that no spreadsheet takes for a formula."""
     if not isinstance(cell, str):
         return "" if cell is None else cell
-    cell = "".join(c if c.isprintable() else " " for c in cell)
+    cell = "".join(c if c.isprintable() or c in JOINERS else " " for c in cell)
     return f"'{cell}" if cell.lstrip()[:1] in _FORMULAS and cell.strip() else cell
 
 

@@ -293,12 +293,14 @@ def test_a_folder_without_bottom_and_one_without_end_stop_nobody(tmp_path, monke
 
 
 def test_a_name_is_one_line_and_nobody_elses(tmp_path):
+    persian = "علی\u200cرضا"
     names = ("ada\n- bo: 0", "b\x1b[2J", "Voß", "Voss", "ADA", "e\u0301", "\u202eda")
+    names += (persian,)
     for name in names:
         (tmp_path / f"{name}.py").write_text("")
     rows = [one.student for one in find(tmp_path)]
     assert sorted(rows) == sorted(
-        ["ada\\n- bo: 0", "b\\x1b[2J", "Voß", "Voss", "ADA", "é", "\\u202eda"]
+        ["ada\\n- bo: 0", "b\\x1b[2J", "Voß", "Voss", "ADA", "é", "\\u202eda", persian]
     )
 
 
@@ -599,7 +601,7 @@ def test_no_cell_begins_a_formula_in_any_language(text):
 def test_a_spreadsheet_that_separates_by_semicolons_finds_no_formula_either():
     line = tables.as_csv([["ada;=1+1", 3.5, None, 'say "x"', ""]])
     assert line == '"ada;=1+1",3.5,,"say ""x""",\n'
-    assert tables.as_csv([["a b", "é"]]) == "a b,é\n"
+    assert tables.as_csv([["a b", "é", "علی\u200cرضا"]]) == "a b,é,علی\u200cرضا\n"
 
 
 def test_what_a_person_reads_has_no_markup_of_a_student(tmp_path):
