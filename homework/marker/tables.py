@@ -238,7 +238,8 @@ def feedback(row: Row, assignment: Assignment, hand: Hand) -> str:
     lines += [*row["notes"], ""] if row["notes"] else []
     lines += [given.note, ""] if given.note else []
     if given.late_days:
-        lines += [f"{given.late_days:g} days late: times {given.kept:g}.", ""]
+        days = "day" if given.late_days == 1 else "days"
+        lines += [f"{given.late_days:g} {days} late: times {given.kept:g}.", ""]
     whole = total(row, assignment, hand)
     if whole is not None:
         lines += [f"**Total: {whole:g}**", ""]

@@ -569,6 +569,7 @@ def test_tables_hold_what_they_should_and_no_formula(tmp_path):
     note = (tmp_path / "out" / "feedback" / "ada.md").read_text("utf-8")
     assert "Well done" in note
     assert "Total: 10.8" in note
+    assert "2 days late: times 0.8." in note
     early = tables.feedback(rows[0], paper, Hand())
     assert "essay: not yet graded of 5" in early
     assert "Total" not in early
