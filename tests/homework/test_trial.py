@@ -185,6 +185,26 @@ def test_a_bubblewrap_that_does_not_start_says_what_helps(
     assert says in str(error.value)
 
 
+def test_where_bubblewrap_cannot_deny_namespaces_the_filter_does(tmp_path, monkeypatch):
+    from sandbox import calls
+
+    (tmp_path / "bwrap").write_text(
+        '#!/bin/sh\ncase "$*" in *--disable-userns*)\n'
+        'echo "bwrap: cannot open /proc/sys/user/max_user_namespaces: denied" >&2\n'
+        "exit 1;; esac\n"
+    )
+    (tmp_path / "bwrap").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setattr("platform.machine", lambda: "x86_64")
+    line = choose().command(tmp_path, tmp_path, "name")
+    assert "--unshare-user" in line
+    assert "--disable-userns" not in line
+    monkeypatch.setattr("platform.machine", lambda: "vax")
+    assert "vax" not in calls.KNOWN
+    with pytest.raises(ValueError, match="max_user_namespaces"):
+        choose()
+
+
 def test_a_container_has_no_network_no_rights_and_limits(tmp_path):
     """The command is built everywhere; it runs where an engine and its image are."""
     made = WAYS["container"]()
