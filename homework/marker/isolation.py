@@ -325,16 +325,19 @@ def _watch(process: subprocess.Popen, seconds: float, megabytes: int) -> Ended:
     reader = threading.Thread(target=_collect, args=(process.stdout, said), daemon=True)
     reader.start()
     deadline, how, ready = time.monotonic() + START, "", False
-    before = given = 0.0
+    before = began = given = 0.0
     while not how:
         if said and not ready:  # the first word is the sandbox's own
             deadline, ready = time.monotonic() + seconds, True
-            before = _waited(process.pid)
+            before, began = _waited(process.pid), _worked(process.pid)
         with contextlib.suppress(subprocess.TimeoutExpired):
             status = process.wait(timeout=0.2)
             how = _name(status)
             break
-        if time.monotonic() > deadline and ready:  # standing in line doesn't count
+        # Standing in line doesn't count, but for who stands there behind its own
+        # processes: these may work for as long as it may take, all together.
+        late = time.monotonic() > deadline
+        if late and ready and _worked(process.pid) - began < seconds:
             more = min(_waited(process.pid) - before, PATIENCE * seconds) - given
             deadline, given = deadline + max(more, 0.0), given + max(more, 0.0)
         if time.monotonic() > deadline:
@@ -371,6 +374,15 @@ def _processes(pid: int) -> list[Any]:
 
 def _waited(pid: int) -> float:
     return waited(one.pid for one in _processes(pid))
+
+
+def _worked(pid: int) -> float:
+    """Seconds for which processors have worked for a process and what it started."""
+    total = 0.0
+    for one in _processes(pid):
+        with contextlib.suppress(Exception):  # it may have ended
+            total += sum(one.cpu_times()[:4])
+    return total
 
 
 def _too_much(pid: int, megabytes: int) -> str:
