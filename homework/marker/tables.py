@@ -16,6 +16,7 @@ from .hand import Hand
 from .handed_in import JOINERS
 from .isolation import BARE, WAYS
 from .journal import replace_file, strict
+from .sheets import no_formula
 
 Row = dict[str, Any]
 
@@ -25,10 +26,7 @@ def safe(cell: Any) -> Any:
     if not isinstance(cell, str):
         return "" if cell is None else cell
     cell = "".join(c if c.isprintable() or c in JOINERS else " " for c in cell)
-    return f"'{cell}" if cell.lstrip()[:1] in _FORMULAS and cell.strip() else cell
-
-
-_FORMULAS = "=+-@＝＋－＠"  # in Japanese the wide ones begin a formula, too
+    return no_formula(cell)
 
 
 def as_csv(rows: Iterable[Iterable[Any]]) -> str:

@@ -362,6 +362,17 @@ def test_a_table_is_read_as_spreadsheets_save_it(tmp_path, encoding, apart):
     assert given.kept == pytest.approx(0.95)
 
 
+@pytest.mark.parametrize("student", ["-ada", "=1", "@x", "ada", "'ada", "o'neil", "'"])
+def test_the_empty_table_for_marks_by_hand_comes_back(tmp_path, student):
+    one, paper = row(student, 6.0, 4.0), Assignment.of(trial.paper())
+    tables.write([one], paper, 3, tmp_path, Hand())
+    blank = (tmp_path / "hand-blank.csv").read_text("utf-8").splitlines()
+    (tmp_path / "hand.csv").write_text(f"{blank[0]}\n{blank[1][:-1]}2,seen\n", "utf-8")
+    hand = Hand(tmp_path / "hand.csv")
+    assert (hand.of(student).late_days, hand.of(student).note) == (2, "seen")
+    assert hand.others([student]) == []
+
+
 @pytest.mark.parametrize("line", ["ada,nan,", "ada,inf,", "ada,-1,", "ada,1,-2", ",1,"])
 def test_marks_by_hand_that_make_no_sense_are_refused(tmp_path, line):
     (tmp_path / "hand.csv").write_text(f"student,attend,late_days\n{line}\n")
