@@ -12,6 +12,7 @@ from .sheets import read_sheet
 
 KINDS = (".ipynb", ".py")
 LARGEST = 2**25  # bytes of a file
+JOINERS = "\u200c\u200d"  # no glyphs, and part of names in Persian or Hindi
 DEEPEST, MOST = 20, 2000  # of one student's folders, and files
 
 
@@ -40,7 +41,8 @@ def readable(path: Path | str) -> str:
     except UnicodeDecodeError:
         text = raw.decode("latin-1")
     text = unicodedata.normalize("NFC", text)
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+    shown = (c if c.isprintable() or c in JOINERS else ascii(c)[1:-1] for c in text)
+    return "".join(shown)
 
 
 def same(name: str) -> str:

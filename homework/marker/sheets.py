@@ -4,7 +4,18 @@ import csv
 import io
 from pathlib import Path
 
+FORMULAS = "=+-@＝＋－＠"  # how one begins; in Japanese the wide ones count, too
 Line = tuple[int, dict[str, str]]
+
+
+def no_formula(cell: str) -> str:
+    """Text that no spreadsheet takes for a formula; `as_written` is the way back."""
+    return f"'{cell}" if cell.strip() and cell.lstrip()[0] in FORMULAS else cell
+
+
+def as_written(cell: str) -> str:
+    """The text before `no_formula`."""
+    return cell.removeprefix("'") if no_formula(cell[1:]) == cell else cell
 
 
 def read_sheet(path: Path) -> tuple[list[str], list[Line]]:
@@ -28,7 +39,7 @@ def read_sheet(path: Path) -> tuple[list[str], list[Line]]:
     lines = []
     for row in table:
         cells = {(k or "").strip(): v for k, v in row.items() if isinstance(v, str)}
-        cells = {name: cells.get(name, "").strip() for name in columns if name}
+        cells = {n: as_written(cells.get(n, "").strip()) for n in columns if n}
         if any(cells.values()):
             lines.append((table.line_num, cells))
     return columns, lines

@@ -13,8 +13,10 @@ from course_lib.homework.report import Score
 
 from .assignment import Assignment
 from .hand import Hand
+from .handed_in import JOINERS
 from .isolation import BARE, WAYS
 from .journal import replace_file, strict
+from .sheets import no_formula
 
 Row = dict[str, Any]
 
@@ -23,11 +25,8 @@ def safe(cell: Any) -> Any:
     """Text that no spreadsheet takes for a formula."""
     if not isinstance(cell, str):
         return "" if cell is None else cell
-    cell = "".join(c if c.isprintable() else " " for c in cell)
-    return f"'{cell}" if cell.lstrip()[:1] in _FORMULAS and cell.strip() else cell
-
-
-_FORMULAS = "=+-@＝＋－＠"  # in Japanese the wide ones begin a formula, too
+    cell = "".join(c if c.isprintable() or c in JOINERS else " " for c in cell)
+    return no_formula(cell)
 
 
 def as_csv(rows: Iterable[Iterable[Any]]) -> str:
@@ -237,7 +236,8 @@ def feedback(row: Row, assignment: Assignment, hand: Hand) -> str:
     lines += [*row["notes"], ""] if row["notes"] else []
     lines += [given.note, ""] if given.note else []
     if given.late_days:
-        lines += [f"{given.late_days:g} days late: times {given.kept:g}.", ""]
+        days = "day" if given.late_days == 1 else "days"
+        lines += [f"{given.late_days:g} {days} late: times {given.kept:g}.", ""]
     whole = total(row, assignment, hand)
     if whole is not None:
         lines += [f"**Total: {whole:g}**", ""]

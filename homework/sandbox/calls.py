@@ -41,13 +41,10 @@ _MACHINES = {
         },
     ),
 }
+KNOWN = tuple(_MACHINES)
 _APART = ("seccomp", "socket", "clone", "clone3")
-_FAMILIES = (
-    1,
-    2,
-    10,
-    16,
-)  # of sockets: unix, the two of IP, netlink; no virtual machine's
+# Of sockets: unix, the two of IP, and netlink; no virtual machine's.
+_FAMILIES = (1, 2, 10, 16)
 _NAMESPACES = 0x7E020000  # flags of clone: every CLONE_NEW… but that of time
 _ALLOW, _NOT_PERMITTED, _NO_SUCH_CALL = 0x7FFF0000, 0x00050001, 0x00050026
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06

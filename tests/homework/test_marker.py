@@ -293,12 +293,14 @@ def test_a_folder_without_bottom_and_one_without_end_stop_nobody(tmp_path, monke
 
 
 def test_a_name_is_one_line_and_nobody_elses(tmp_path):
+    persian = "علی\u200cرضا"
     names = ("ada\n- bo: 0", "b\x1b[2J", "Voß", "Voss", "ADA", "e\u0301", "\u202eda")
+    names += (persian,)
     for name in names:
         (tmp_path / f"{name}.py").write_text("")
     rows = [one.student for one in find(tmp_path)]
     assert sorted(rows) == sorted(
-        ["ada\\n- bo: 0", "b\\x1b[2J", "Voß", "Voss", "ADA", "é", "\\u202eda"]
+        ["ada\\n- bo: 0", "b\\x1b[2J", "Voß", "Voss", "ADA", "é", "\\u202eda", persian]
     )
 
 
@@ -358,6 +360,17 @@ def test_a_table_is_read_as_spreadsheets_save_it(tmp_path, encoding, apart):
     assert (given.points, given.late_days) == ({"attend": 3.5}, 0.5)
     assert given.note == "Très bien"
     assert given.kept == pytest.approx(0.95)
+
+
+@pytest.mark.parametrize("student", ["-ada", "=1", "@x", "ada", "'ada", "o'neil", "'"])
+def test_the_empty_table_for_marks_by_hand_comes_back(tmp_path, student):
+    one, paper = row(student, 6.0, 4.0), Assignment.of(trial.paper())
+    tables.write([one], paper, 3, tmp_path, Hand())
+    blank = (tmp_path / "hand-blank.csv").read_text("utf-8").splitlines()
+    (tmp_path / "hand.csv").write_text(f"{blank[0]}\n{blank[1][:-1]}2,seen\n", "utf-8")
+    hand = Hand(tmp_path / "hand.csv")
+    assert (hand.of(student).late_days, hand.of(student).note) == (2, "seen")
+    assert hand.others([student]) == []
 
 
 @pytest.mark.parametrize("line", ["ada,nan,", "ada,inf,", "ada,-1,", "ada,1,-2", ",1,"])
@@ -567,6 +580,7 @@ def test_tables_hold_what_they_should_and_no_formula(tmp_path):
     note = (tmp_path / "out" / "feedback" / "ada.md").read_text("utf-8")
     assert "Well done" in note
     assert "Total: 10.8" in note
+    assert "2 days late: times 0.8." in note
     early = tables.feedback(rows[0], paper, Hand())
     assert "essay: not yet graded of 5" in early
     assert "Total" not in early
@@ -599,7 +613,7 @@ def test_no_cell_begins_a_formula_in_any_language(text):
 def test_a_spreadsheet_that_separates_by_semicolons_finds_no_formula_either():
     line = tables.as_csv([["ada;=1+1", 3.5, None, 'say "x"', ""]])
     assert line == '"ada;=1+1",3.5,,"say ""x""",\n'
-    assert tables.as_csv([["a b", "é"]]) == "a b,é\n"
+    assert tables.as_csv([["a b", "é", "علی\u200cرضا"]]) == "a b,é,علی\u200cرضا\n"
 
 
 def test_what_a_person_reads_has_no_markup_of_a_student(tmp_path):

@@ -532,3 +532,21 @@ def test_time_in_line_for_a_processor_is_not_the_students(monkeypatch):
     monkeypatch.setattr(running, "waited", lambda: 7.0)
     _, trouble = running.guarded(lambda: busy(9), nothing, 0.1)
     assert "more than 0.1 s" in trouble
+
+
+@pytest.mark.parametrize("kind", ["<f4", "<f8", "<i8", "|u1", "|b1", "<c16"])
+@pytest.mark.parametrize("name", ["causal", "attention"])
+def test_no_number_stops_the_marker(name, kind):
+    made = homework.make_marker(name, "torch", 3)
+    cases = len(made.task().cases)
+    dtype = np.dtype(kind)
+    values = [0]
+    if dtype.kind == "f":
+        values += [np.finfo(dtype).max, np.inf, -np.inf, np.nan]
+    elif dtype.kind in "iu":
+        values += [np.iinfo(dtype).max, np.iinfo(dtype).min]
+    for value in values:
+        for shape in ((), (0, 10**12), (2, 3), made.expected[0][0].shape):
+            outputs = (np.full(shape, value, dtype),)
+            outcomes = [running.Outcome(outputs=outputs)] * cases
+            assert made.report(outcomes).share < 1

@@ -7,6 +7,8 @@ with `pytest -m slow` or `python tests/homework/trial.py`.
 import json
 import os
 import pathlib
+import subprocess
+import sys
 
 import psutil
 import pytest
@@ -183,6 +185,62 @@ def test_a_bubblewrap_that_does_not_start_says_what_helps(
     with pytest.raises(ValueError, match=hint) as error:
         choose()
     assert says in str(error.value)
+
+
+def test_where_bubblewrap_cannot_deny_namespaces_the_filter_does(tmp_path, monkeypatch):
+    from sandbox import calls
+
+    (tmp_path / "bwrap").write_text(
+        '#!/bin/sh\ncase "$*" in *--disable-userns*)\n'
+        'echo "bwrap: cannot open /proc/sys/user/max_user_namespaces: denied" >&2\n'
+        "exit 1;; esac\n"
+    )
+    (tmp_path / "bwrap").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setattr("platform.machine", lambda: "x86_64")
+    line = choose().command(tmp_path, tmp_path, "name")
+    assert "--unshare-user" in line
+    assert "--disable-userns" not in line
+    monkeypatch.setattr("platform.machine", lambda: "vax")
+    assert "vax" not in calls.KNOWN
+    with pytest.raises(ValueError, match="max_user_namespaces"):
+        choose()
+
+
+@pytest.mark.parametrize(("worked", "asked"), [(0.0, 3), (99.0, 1)])
+def test_who_waits_for_its_own_processes_has_no_more_time(worked, asked, monkeypatch):
+    """A busy machine costs nobody anything; a hundred processes of one's own do."""
+    from marker import isolation
+
+    waited, times = iter((0.0, 0.3, 0.3, 0.3)), []
+    monkeypatch.setattr(
+        isolation, "_waited", lambda pid: times.append(pid) or next(waited, 0.3)
+    )
+    work = iter((0.0,))
+    monkeypatch.setattr(isolation, "_worked", lambda pid: next(work, worked))
+    code = "import sys, time; print(1, flush=True); time.sleep(60)"
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+    try:
+        ended = isolation._watch(process, 0.1, 10**6)
+    finally:
+        process.stdout.close()
+    assert isolation.TOO_LONG in ended.how
+    assert len(times) == asked
+
+
+def test_work_is_counted_of_all_that_a_process_started():
+    from marker import isolation
+
+    code = "while True: pass"
+    process = subprocess.Popen([sys.executable, "-c", f"import os; os.fork()\n{code}"])
+    try:
+        while isolation._worked(process.pid) < 0.5:
+            assert process.poll() is None
+        assert len(isolation._processes(process.pid)) == 2
+    finally:
+        for one in isolation._processes(process.pid):
+            one.kill()
+        process.wait()
 
 
 def test_a_container_has_no_network_no_rights_and_limits(tmp_path):
