@@ -62,15 +62,18 @@ class PhraseTable:
         found: list[Any] = []
         place = 0
         while place < len(source):
-            for n in range(self.n_source, 0, -1):
-                dice, target = self.partner.get(
-                    tuple(source[place : place + n]), (-1.0, ())
-                )
-                if n == 1 or (dice >= good and place + n <= len(source)):
-                    break
+            n, target = self._longest(source[place:], good)
             found.extend(target)
             place += n
         return found
+
+    def _longest(self, rest: Sequence[Hashable], good: float) -> tuple[int, tuple]:
+        """How many tokens are translated at once, and their partner."""
+        for n in range(min(self.n_source, len(rest)), 1, -1):
+            dice, target = self.partner.get(tuple(rest[:n]), (-1.0, ()))
+            if dice >= good:
+                return n, target
+        return 1, self.partner.get(tuple(rest[:1]), (0.0, ()))[1]
 
 
 def _pieces(text: Sequence, longest: int) -> set[tuple]:
