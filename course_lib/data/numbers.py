@@ -4,15 +4,15 @@
 
 Words come from num2words. French counts 70 to 99 by sixties and eighties
 ("quatre-vingt-onze" is four-twenty-eleven), so words do not translate one by one. Two
-sets are held out: random numbers, and combinations: some pairs of a hundreds digit with
-a tens digit never occur in training, though each of the digits does, in many other
-pairs. A model that learned the parts passes on both; one that learned whole phrases
-passes on the first only. The best exact match is 1, as the words are a function of the
-number.
+sets are held out: random numbers, and combinations: some numbers of two digits, such as
+97, never occur in training, neither alone nor within a larger number, though each of
+their digits does, in other company. A model that learned parts and how they go together
+passes on both; one that learned whole phrases passes on the first only. The best exact
+match is 1, as the words are a function of the number.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,10 +38,10 @@ class Numbers:
 
     train: Phrases  #: The training set
     random: Phrases  #: Held out: numbers like those of training
-    #: Held out: numbers with a pair of digits that training lacks, in the thousands or
-    #: in the last three digits.
+    #: Held out: numbers with two digits that training lacks together, at the end or at
+    #: the end of the thousands.
     combinations: Phrases
-    pairs: tuple[tuple[int, int], ...]  #: These pairs, (hundreds digit, tens digit)
+    unseen: tuple[int, ...]  #: These two digits, as numbers from 21 to 99
 
 
 def numbers(
@@ -51,7 +51,7 @@ def numbers(
     n_random: int = 500,
     n_combinations: int = 500,
     limit: int = 1_000_000,
-    n_pairs: int = 8,
+    unseen: Sequence[int] = (21, 38, 46, 52, 69, 73, 85, 97),
     source: str = "en",
     target: str = "fr",
 ) -> Numbers:
@@ -63,23 +63,27 @@ def numbers(
         seed: Fixes the draw.
         n_train: Numbers in the training set.
         n_random: Numbers held out at random.
-        n_combinations: Numbers held out with one of the pairs.
+        n_combinations: Numbers held out with one of `unseen` in them.
         limit: Numbers are below this.
-        n_pairs: Pairs of a hundreds digit with a tens digit that are held out, at most
-            9, with no digit in two of them.
+        unseen: Numbers from 21 to 99, such as 97, that training lacks everywhere. Their
+            words are two words each, so none of them may end in 0.
         source: Language of the first words, as num2words calls it.
         target: Language of the second ("de", "es", "it", ...; "fr_BE" has septante).
     """
     check_size("n_train", n_train)
     check_size("n_random", n_random)
     check_range("limit", limit, 1000, 1_000_000)
-    check_range("n_pairs", n_pairs, 1, 9, "so that no digit is in two")
+    for number in unseen:
+        check_range("unseen", number, 21, 99, "of two words, such as ninety-seven")
+        if number % 10 == 0:
+            raise ValueError(
+                "unseen must hold numbers of two words, such as ninety-seven: got "
+                f"{number}, one word that training would never show."
+            )
     rng = np.random.default_rng(seed)
-    hundreds, tens = (rng.permutation(np.arange(1, 10))[:n_pairs] for _ in range(2))
-    pairs = tuple(sorted(zip(hundreds.tolist(), tens.tolist(), strict=True)))
     # Distinct numbers with chances like 1 / (n + 1): the Gumbel trick sorts them all.
     order = np.argsort(np.log(np.arange(limit) + 1) - rng.gumbel(size=limit))
-    new = has_pair(order, pairs)
+    new = has_any(order, unseen)
     known, combined = order[~new], order[new]
     for asked, there, kind in (
         (n_train + n_random, known, "without"),
@@ -87,7 +91,7 @@ def numbers(
     ):
         if asked > len(there):
             raise ValueError(
-                f"limit must leave enough numbers {kind} a held-out pair: got "
+                f"limit must leave enough numbers {kind} unseen digits: got "
                 f"limit={limit:,}, which leaves {len(there):,} for {asked:,}."
             )
     ours = rng.permutation(known[: n_train + n_random])
@@ -96,16 +100,14 @@ def numbers(
         train=_phrases(ours[:n_train], *say),
         random=_phrases(ours[n_train:], *say),
         combinations=_phrases(rng.permutation(combined[:n_combinations]), *say),
-        pairs=pairs,
+        unseen=tuple(unseen),
     )
 
 
-def has_pair(values: np.ndarray, pairs: tuple[tuple[int, int], ...]) -> np.ndarray:
-    """True for numbers with one of the pairs in their thousands or below, `N`."""
-    listed = np.zeros((10, 10), dtype=bool)
-    listed[tuple(np.array(pairs).T)] = True
-    found = [listed[part // 100, part // 10 % 10] for part in divmod(values, 1000)]
-    return found[0] | found[1]
+def has_any(values: np.ndarray, unseen: Sequence[int]) -> np.ndarray:
+    """True where one of `unseen` ends a number or its thousands, `N`."""
+    thousands, below = divmod(values, 1000)
+    return np.isin(below % 100, unseen) | np.isin(thousands % 100, unseen)
 
 
 def _phrases(
