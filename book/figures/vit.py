@@ -1,8 +1,8 @@
-"""The picture of the chapter on vision transformers that is not drawn by its own cells.
+"""The picture of the page on vision transformers that is not drawn by its own cells.
 
     python book/figures/vit.py   # vit-tokens.svg
 
-From an image to tokens to a class.
+From a handwritten seven to tokens to a class.
 """
 
 import matplotlib.pyplot as plt
@@ -13,18 +13,28 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from course_lib import plot
-from course_lib.data.drawn_shapes import draw
 
 CLS, POSITION = plot.COLORS["vermillion"], plot.COLORS["blue"]
 SIZE, PATCH = 12, 4
 GRID = SIZE // PATCH
 N_PATCHES = GRID**2
+STROKES = (  # from and to, in pixels from the left and from the top
+    ((2.6, 2.2), (8.6, 1.8)),
+    ((8.6, 1.8), (5.0, 10.2)),
+    ((4.6, 6.2), (8.6, 5.8)),
+)
 
 
 def image() -> np.ndarray:
-    """A triangle, gray values from 0 to 1, `SIZE SIZE`."""
-    center, radius, angle = np.array([[6.2, 5.6]]), np.array([3.4]), np.array([0.5])
-    return draw("triangle", SIZE, center, radius, angle)[0]
+    """A seven with its crossbar, gray values from 0 to 1, `SIZE SIZE`."""
+    middles = np.stack(np.meshgrid(*[np.arange(SIZE) + 0.5] * 2), axis=-1)
+    ink = np.zeros((SIZE, SIZE))
+    for start, end in STROKES:
+        a, along = np.array(start), np.subtract(end, start)
+        share = np.clip((middles - a) @ along / (along @ along), 0, 1)
+        distance = np.linalg.norm(middles - a - share[..., None] * along, axis=-1)
+        ink = np.maximum(ink, np.clip(1.35 - distance, 0, 1))
+    return ink
 
 
 def cut(picture: np.ndarray) -> np.ndarray:
@@ -79,10 +89,10 @@ def tokens() -> Figure:
     ax.text(10.6, 4.6, "tokens", va="center", ha="left")  # the row's name, right of it
     ax.text(10.6, 3.75, "positions", va="center", ha="left", color=POSITION)
     box(ax, 5.5, 2.35, 9.8, 0.9, fc="#EFEDF5", lw=1, rounding=0.1)
-    label(ax, 5.5, 2.35, "encoder: $L$ blocks, everybody sees everybody")
+    label(ax, 5.5, 2.35, "$L$ blocks: every token attends to every token")
     arrow(ax, (1.0, 1.85), (1.0, 1.1), color=CLS)
-    ax.text(1.4, 0.75, "norm, one linear map, softmax:  ", va="center", ha="left")
-    ax.text(6.6, 0.75, "triangle", va="center", ha="left", color=CLS, weight="bold")
+    ax.text(1.4, 0.75, "norm, one linear map, softmax:", va="center", ha="left")
+    ax.text(6.6, 0.75, "seven", va="center", ha="left", color=CLS, weight="bold")
     label(ax, 1.0, 0.75, "CLS", color=CLS)
     ax.set(xlim=(0, 12.4), ylim=(0.4, 9.9))
     ax.set_axis_off()

@@ -1,8 +1,8 @@
 """Weights that were trained longer than a page has time for.
 
 Each file was made by a committed command, `book/checkpoints/<name>.py`, that goes on
-with the very run that its page begins. They hold PyTorch's layout; `load_weights` of
-either wing reads them.
+with the very run that its page begins, or makes the one that it describes. They hold
+PyTorch's layout; `load_weights` of either wing reads them.
 """
 
 from pathlib import Path
