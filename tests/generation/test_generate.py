@@ -63,6 +63,10 @@ SETTINGS = [
     {"top_p": 0.8},
     {"temperature": 1.3, "top_k": 7, "top_p": 0.9, "seed": 5},
     {"stop_token": 2},
+    {"min_p": 0.3},
+    {"repetition_penalty": 2.0},
+    {"repetition_penalty": 1.5, "temperature": 0.0},
+    {"repetition_penalty": 1.5, "top_k": 5, "top_p": 0.9, "min_p": 0.1},
 ]
 
 
@@ -93,6 +97,21 @@ def test_a_seed_is_a_text_and_another_seed_another(wing, models):
 def test_top_k_of_one_is_greedy(wing, models):
     model = models(wing)
     assert wing.lib.generate(model, PROMPTS, max_new_tokens=7, top_k=1) == (
+        wing.lib.generate(model, PROMPTS, max_new_tokens=7, temperature=0.0)
+    )
+
+
+def test_a_large_penalty_writes_no_token_twice(wing, models):
+    texts = wing.lib.generate(
+        models(wing), PROMPTS, max_new_tokens=7, repetition_penalty=1e6
+    )
+    for prompt, text in zip(PROMPTS, texts, strict=True):
+        assert len({*prompt, *text}) == len(prompt) + len(text)
+
+
+def test_min_p_of_one_is_greedy(wing, models):
+    model = models(wing)
+    assert wing.lib.generate(model, PROMPTS, max_new_tokens=7, min_p=1.0) == (
         wing.lib.generate(model, PROMPTS, max_new_tokens=7, temperature=0.0)
     )
 
@@ -189,6 +208,7 @@ def test_nnx_compiles_once_for_any_prompt_and_any_setting(models):
         ([3], {}),
         ([1] * 7, {"seed": 3}),
         ([4, 5], {"temperature": 0.5, "top_k": 3, "top_p": 0.5}),
+        ([4, 5], {"min_p": 0.2, "repetition_penalty": 1.3}),
         ([4, 5], {"temperature": 0.0, "stop_token": 2, "max_new_tokens": 6}),
     ):
         wing.lib.generate(model, [prompt], **({"max_new_tokens": 9} | settings))
@@ -220,6 +240,8 @@ BAD = {
     "a negative temperature": ({"temperature": -1.0}, "temperature must be"),
     "no token to draw from": ({"top_k": 0}, "top_k must be"),
     "no mass to draw from": ({"top_p": 0.0}, "top_p must be"),
+    "a share above one": ({"min_p": 1.5}, "min_p must be"),
+    "no penalty": ({"repetition_penalty": 0.0}, "repetition_penalty must be"),
 }
 
 
