@@ -196,6 +196,14 @@ BAD = {
         lambda w: w.lib.keep_top_p(np.ones((2, 5)), 0.5),
         ["logits must be", "numpy.ndarray"],
     ),
+    "logits of numpy, none far below the likeliest": (
+        lambda w: w.lib.keep_min_p(np.ones((2, 5)), 0.5),
+        ["logits must be", "numpy.ndarray"],
+    ),
+    "logits of numpy, with a penalty": (
+        lambda w: w.lib.penalize_repetition(np.ones((2, 5)), np.ones((2, 5), bool), 2),
+        ["logits must be", "numpy.ndarray"],
+    ),
     "a mean of nothing": (
         lambda w: w.lib.mean_loss(w.make(w.lib.FeedForward, 3), [], None),
         ["a mean needs at least one batch"],

@@ -88,7 +88,11 @@ def check_graph(x: Shape, d_in: int, edges: Any) -> None:
 
 
 def check_sampling(
-    temperature: Any = None, top_k: Any = None, top_p: Any = None
+    temperature: Any = None,
+    top_k: Any = None,
+    top_p: Any = None,
+    min_p: Any = None,
+    repetition_penalty: Any = None,
 ) -> None:
     """Refuse settings that no next token can be drawn with; None and traced pass."""
     number = (int, float)
@@ -104,6 +108,16 @@ def check_sampling(
     if isinstance(top_p, number) and not 0 < top_p <= 1:
         raise ValueError(
             f"top_p must be above 0 and at most 1: got {top_p}. None keeps all."
+        )
+    if isinstance(min_p, number) and not 0 <= min_p <= 1:
+        raise ValueError(
+            f"min_p must be at least 0 and at most 1: got {min_p}. 0 keeps all."
+        )
+    penalty = repetition_penalty
+    if isinstance(penalty, number) and not 0 < penalty < math.inf:
+        raise ValueError(
+            f"repetition_penalty must be above 0 and finite: got {penalty}. 1 changes "
+            "nothing, and more makes repetition less likely."
         )
 
 

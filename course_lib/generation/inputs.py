@@ -51,6 +51,8 @@ def generation_inputs(
     temperature: float = 0.0,
     top_k: int | None = None,
     top_p: float | None = None,
+    min_p: float | None = None,
+    repetition_penalty: float = 1.0,
     seed: int = 0,
 ) -> GenerationInputs:
     """Check the arguments of `generate`, which are described there, and lay them out.
@@ -62,7 +64,7 @@ def generation_inputs(
             longer than the model's positions, or a setting is out of range.
     """
     check_size("max_new_tokens", max_new_tokens)
-    check_sampling(temperature, top_k, top_p)
+    check_sampling(temperature, top_k, top_p, min_p, repetition_penalty)
     prompts = [prompts] if isinstance(prompts, str) else prompts
     rows = [_token_ids(prompt, vocab_size) for prompt in prompts]
     if not rows or not all(rows):

@@ -1,10 +1,12 @@
-"""Sampling the next token: top-k, nucleus (top-p), by inversion."""
+"""Sampling the next token: top-k, nucleus (top-p), min-p, penalty, by inversion."""
 
 import numpy as np
 
 from course_lib.oracle.attention import softmax
 
-__all__ = ["keep_top_k", "keep_top_p", "sample"]
+__all__ = [
+    "keep_min_p", "keep_top_k", "keep_top_p", "penalize_repetition", "sample",
+]  # fmt: skip
 
 
 def keep_top_k(logits: np.ndarray, k: int) -> np.ndarray:
@@ -29,6 +31,31 @@ def keep_top_p(logits: np.ndarray, p: float) -> np.ndarray:
             break
         kept[i], mass = logits[i], mass + probabilities[i]
     return kept
+
+
+def keep_min_p(logits: np.ndarray, p: float) -> np.ndarray:
+    """Min-p: -inf for tokens with less than p times the largest probability.
+
+    Nguyen et al. 2024, arXiv:2407.01082.
+    """
+    probabilities = softmax(logits)
+    least = p * max(probabilities)
+    pairs = zip(logits, probabilities, strict=True)
+    return np.array([z if share >= least else -np.inf for z, share in pairs])
+
+
+def penalize_repetition(
+    logits: np.ndarray, text: list[int], penalty: float
+) -> np.ndarray:
+    """Repetition penalty: one row of logits, lowered for each token of the text.
+
+    Keskar et al. 2019, section 4.1, arXiv:1909.05858, but a negative score, which
+    division would raise, is multiplied.
+    """
+    lowered = np.array(logits, dtype=float)
+    for i in set(text):
+        lowered[i] = logits[i] / penalty if logits[i] > 0 else logits[i] * penalty
+    return lowered
 
 
 def sample(logits: np.ndarray, uniform: float) -> int:

@@ -123,9 +123,9 @@ def test_the_tree_is_the_chapter_s():
 
 
 def test_with_a_cache_one_row_is_computed_and_without_one_all():
-    generation = load("generation")
-    cached, again = generation.entries(True), generation.entries(False)
-    n = generation.T
+    kv_cache = load("kv_cache")
+    cached, again = kv_cache.entries(True), kv_cache.entries(False)
+    n = kv_cache.T
     assert cached["rows"] == {(n - 1, 0)}
     assert len(cached["scores"]) == n
     assert len(again["rows"]) == n

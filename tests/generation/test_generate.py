@@ -7,6 +7,7 @@ import pytest
 from models import randomize
 from wings import get_wing
 
+from course_lib import oracle
 from course_lib.config import POSITIONS, GPTConfig
 
 V = 13
@@ -27,15 +28,16 @@ def models(request):
     return lambda wing: made.setdefault(wing.name, gpt(wing))
 
 
-def by_hand(wing, model, prompt, n):
+def by_hand(wing, model, prompt, n, penalty=1.0):
     """Greedy search, by reading everything again for each token."""
     rows = list(prompt)
     for _ in range(n):
         # What is to come is zeros, which the past can't see: one shape for JAX.
         read = np.zeros((1, 12), int)
         read[0, : len(rows)] = rows
-        logits = wing.numpy(model(wing.array(read)))
-        rows.append(int(logits[0, len(rows) - 1].argmax()))
+        logits = wing.numpy(model(wing.array(read)))[0, len(rows) - 1]
+        logits = oracle.penalize_repetition(logits, rows, penalty)
+        rows.append(int(logits.argmax()))
     return rows[len(prompt) :]
 
 
@@ -63,6 +65,10 @@ SETTINGS = [
     {"top_p": 0.8},
     {"temperature": 1.3, "top_k": 7, "top_p": 0.9, "seed": 5},
     {"stop_token": 2},
+    {"min_p": 0.3},
+    {"repetition_penalty": 2.0},
+    {"repetition_penalty": 1.5, "temperature": 0.0},
+    {"repetition_penalty": 1.5, "top_k": 5, "top_p": 0.9, "min_p": 0.1},
 ]
 
 
@@ -93,6 +99,22 @@ def test_a_seed_is_a_text_and_another_seed_another(wing, models):
 def test_top_k_of_one_is_greedy(wing, models):
     model = models(wing)
     assert wing.lib.generate(model, PROMPTS, max_new_tokens=7, top_k=1) == (
+        wing.lib.generate(model, PROMPTS, max_new_tokens=7, temperature=0.0)
+    )
+
+
+def test_the_penalty_counts_the_prompt_and_what_was_written(wing, models):
+    model = models(wing)
+    found = wing.lib.generate(
+        model, PROMPTS, max_new_tokens=7, temperature=0.0, repetition_penalty=1.5
+    )
+    assert found == [by_hand(wing, model, prompt, 7, penalty=1.5) for prompt in PROMPTS]
+    assert found != [by_hand(wing, model, prompt, 7) for prompt in PROMPTS]
+
+
+def test_min_p_of_one_is_greedy(wing, models):
+    model = models(wing)
+    assert wing.lib.generate(model, PROMPTS, max_new_tokens=7, min_p=1.0) == (
         wing.lib.generate(model, PROMPTS, max_new_tokens=7, temperature=0.0)
     )
 
@@ -189,6 +211,7 @@ def test_nnx_compiles_once_for_any_prompt_and_any_setting(models):
         ([3], {}),
         ([1] * 7, {"seed": 3}),
         ([4, 5], {"temperature": 0.5, "top_k": 3, "top_p": 0.5}),
+        ([4, 5], {"min_p": 0.2, "repetition_penalty": 1.3}),
         ([4, 5], {"temperature": 0.0, "stop_token": 2, "max_new_tokens": 6}),
     ):
         wing.lib.generate(model, [prompt], **({"max_new_tokens": 9} | settings))
@@ -220,6 +243,8 @@ BAD = {
     "a negative temperature": ({"temperature": -1.0}, "temperature must be"),
     "no token to draw from": ({"top_k": 0}, "top_k must be"),
     "no mass to draw from": ({"top_p": 0.0}, "top_p must be"),
+    "a share above one": ({"min_p": 1.5}, "min_p must be"),
+    "no penalty": ({"repetition_penalty": 0.0}, "repetition_penalty must be"),
 }
 
 

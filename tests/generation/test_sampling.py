@@ -38,10 +38,56 @@ def test_top_p_keeps_the_smallest_set_with_that_mass(wing, logits, p):
     assert mass[got].sum() - mass[got].min() < p  # one fewer would not do
 
 
+@given(rows, st.floats(0.01, 1))
+def test_min_p_keeps_what_is_likely_beside_the_likeliest(wing, logits, p):
+    mass = oracle.softmax(np.array(logits))
+    if np.abs(mass / mass.max() - p).min() < 1e-9 and p < 1:
+        return  # rounding decides; either set is right
+    got = kept(wing, wing.lib.keep_min_p(wing.array(logits, "float64"), p))
+    np.testing.assert_array_equal(
+        got, np.isfinite(oracle.keep_min_p(np.array(logits), p))
+    )
+    assert got[mass.argmax()]
+
+
+@given(rows, st.floats(0.5, 3), st.data())
+def test_a_penalty_lowers_what_was_seen_and_nothing_else(wing, logits, penalty, data):
+    text = data.draw(st.lists(st.integers(0, len(logits) - 1), max_size=5))
+    seen = np.isin(np.arange(len(logits)), text)
+    got = wing.lib.penalize_repetition(
+        wing.array(logits, "float64"), wing.array(seen), penalty
+    )
+    expected = oracle.penalize_repetition(np.array(logits), text, penalty)
+    np.testing.assert_allclose(wing.numpy(got), expected, rtol=1e-12)
+    change = wing.numpy(got) - np.array(logits)
+    assert (change * np.sign(1 - penalty) >= 0).all()
+    assert (change[~seen] == 0).all()
+
+
+def test_the_penalty_and_min_p_are_those_of_transformers(rng):
+    torch = pytest.importorskip("torch")
+    theirs = pytest.importorskip("transformers.generation.logits_process")
+    import course_lib.torch as ct
+
+    logits, ids = (
+        torch.from_numpy(rng.standard_normal((3, 11))),
+        torch.tensor([[1, 2, 2], [4, 0, 1], [10, 9, 8]]),
+    )
+    seen = torch.zeros(3, 11, dtype=torch.bool).scatter(1, ids, True)
+    penalized = theirs.RepetitionPenaltyLogitsProcessor(1.3)(ids, logits)
+    torch.testing.assert_close(ct.penalize_repetition(logits, seen, 1.3), penalized)
+    cut = theirs.MinPLogitsWarper(0.3)(ids, logits)
+    torch.testing.assert_close(ct.keep_min_p(logits, 0.3), cut)
+
+
 def test_settings_of_one_keep_everything(wing, rng):
     logits = wing.array(rng.standard_normal((2, 7)))
     assert kept(wing, wing.lib.keep_top_p(logits, 1.0)).all()
     assert kept(wing, wing.lib.keep_top_k(logits, 7)).all()
+    assert kept(wing, wing.lib.keep_min_p(logits, 0.0)).all()
+    seen = wing.array(np.ones((2, 7), bool))
+    same = wing.lib.penalize_repetition(logits, seen, 1.0)
+    np.testing.assert_array_equal(wing.numpy(same), wing.numpy(logits))
 
 
 @given(rows, st.floats(0, 0.999999))
@@ -100,6 +146,12 @@ def test_both_wings_draw_the_same(both, rng):
         (lambda lib, z: lib.keep_top_k(z, 2.5), "top_k must be a whole number"),
         (lambda lib, z: lib.keep_top_p(z, 0.0), "top_p must be above 0"),
         (lambda lib, z: lib.keep_top_p(z, 1.5), "top_p must be above 0"),
+        (lambda lib, z: lib.keep_min_p(z, -0.1), "min_p must be at least 0"),
+        (lambda lib, z: lib.keep_min_p(z, 1.1), "min_p must be at least 0"),
+        (
+            lambda lib, z: lib.penalize_repetition(z, z > 0, 0),
+            "repetition_penalty must be above 0",
+        ),
     ],
 )
 def test_settings_that_draw_nothing_are_refused(wing, no_hook, call, message):

@@ -27,6 +27,8 @@ def generate(
     temperature: float = 1.0,
     top_k: int | None = None,
     top_p: float | None = None,
+    min_p: float | None = None,
+    repetition_penalty: float = 1.0,
     stop_token: int | None = None,
     seed: int = 0,
     use_cache: bool = True,
@@ -44,6 +46,10 @@ def generate(
             tokens likelier, 0 takes the likeliest (greedy decoding).
         top_k: Draw from the k likeliest tokens only.
         top_p: Then draw from the smallest set of them with mass p only (nucleus).
+        min_p: Then draw only from those with at least min_p times the largest
+            probability.
+        repetition_penalty: More than 1 makes tokens less likely that the prompt or the
+            text behind it already holds, before everything else.
         stop_token: Ends a text, and is left out of it.
         seed: Of the draws.
         use_cache: False reads the whole text again for each token.
@@ -56,6 +62,8 @@ def generate(
         temperature=temperature,
         top_k=top_k,
         top_p=top_p,
+        min_p=min_p,
+        repetition_penalty=repetition_penalty,
         seed=seed,
     )
     with evaluating(model):
@@ -69,6 +77,8 @@ def generate(
             temperature=temperature,
             top_k=top_k,
             top_p=top_p,
+            min_p=min_p,
+            repetition_penalty=repetition_penalty,
             stop_token=stop_token,
         )
 

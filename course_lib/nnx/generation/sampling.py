@@ -5,6 +5,11 @@ r"""From scores to the next token (JAX).
 Top-k sampling draws from the k likeliest tokens: Fan et al. 2018, section 5.4,
 arXiv:1805.04833. Nucleus (top-p) sampling draws from the smallest set of likeliest
 tokens whose mass is at least p: Holtzman et al. 2019, section 3.1, arXiv:1904.09751.
+Min-p sampling draws from the tokens with at least p times the probability of the
+likeliest: Nguyen et al. 2024, arXiv:2407.01082. The repetition penalty divides the
+scores of tokens that the text already holds: Keskar et al. 2019, section 4.1,
+arXiv:1909.05858. Departure: negative scores, which division would raise, are multiplied
+by it, as in the library transformers.
 Drawing is by the inverse of the distribution function: a number between 0 and 1 that
 was drawn beforehand falls into one token's share. The same number and the same scores
 give the same token in both wings.
@@ -15,11 +20,13 @@ import math
 import jax
 import jax.numpy as jnp
 from jax import Array
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from course_lib.checks import check_sampling, check_tensors
 
-__all__ = ["greedy", "keep_top_k", "keep_top_p", "sample"]
+__all__ = [
+    "greedy", "keep_min_p", "keep_top_k", "keep_top_p", "penalize_repetition", "sample",
+]  # fmt: skip
 
 
 def greedy(logits: Float[Array, "*B V"]) -> Int[Array, "*B"]:
@@ -52,6 +59,31 @@ def keep_top_p(
     before = jnp.cumsum(ordered, axis=-1) - ordered  # mass of the likelier ones
     out = jnp.take_along_axis(before >= p, jnp.argsort(order, axis=-1), axis=-1)
     return jnp.where(out, -math.inf, logits)
+
+
+def keep_min_p(
+    logits: Float[Array, "*B V"], p: float | Float[Array, ""]
+) -> Float[Array, "*B V"]:
+    """Min-p sampling: forbid tokens with less than p times the largest probability."""
+    check_tensors(jax.Array, logits=logits)
+    check_sampling(min_p=p)
+    share = jnp.exp(logits - logits.max(axis=-1, keepdims=True))  # of the likeliest's
+    return jnp.where(share < p, -math.inf, logits)
+
+
+def penalize_repetition(
+    logits: Float[Array, "*B V"],
+    seen: Bool[Array, "*#B V"],
+    penalty: float | Float[Array, ""],
+) -> Float[Array, "*B V"]:
+    """Repetition penalty: make tokens less likely that are `seen` in the text.
+
+    A penalty of 1 changes nothing, and one below 1 favors repetition.
+    """
+    check_tensors(jax.Array, logits=logits)
+    check_sampling(repetition_penalty=penalty)
+    lowered = jnp.where(logits > 0, logits / penalty, logits * penalty)
+    return jnp.where(seen, lowered, logits)
 
 
 def sample(

@@ -19,7 +19,14 @@ from jax import Array, lax
 
 from course_lib.generation.beam_search import Hypothesis, beam_search
 from course_lib.generation.inputs import GenerationInputs, new_tokens
-from course_lib.nnx.generation.sampling import greedy, keep_top_k, keep_top_p, sample
+from course_lib.nnx.generation.sampling import (
+    greedy,
+    keep_min_p,
+    keep_top_k,
+    keep_top_p,
+    penalize_repetition,
+    sample,
+)
 
 Parts = tuple[nnx.GraphDef, nnx.State]  # what nnx.split makes of a model or a cache
 
@@ -40,6 +47,8 @@ def write(
     temperature: float | None = None,
     top_k: int | None = None,
     top_p: float | None = None,
+    min_p: float | None = None,
+    repetition_penalty: float = 1.0,
     stop_token: int | None = None,
 ) -> list[list[int]]:
     """Put token after token behind the prompts, until each text has ended.
@@ -58,6 +67,8 @@ def write(
         None if temperature is None else float(temperature),
         np.iinfo(np.int32).max if top_k is None else top_k,
         1.0 if top_p is None else float(top_p),
+        0.0 if min_p is None else float(min_p),
+        float(repetition_penalty),
         -1 if stop_token is None else stop_token,
         n_prompt=n_prompt,
     )
@@ -77,6 +88,8 @@ def _compiled(
     temperature: Array | None,
     top_k: Array,
     top_p: Array,
+    min_p: Array,
+    penalty: Array,
     stop_token: Array,
     *,
     n_prompt: int,
@@ -105,12 +118,13 @@ def _compiled(
             newest = lax.dynamic_slice_in_dim(ids, t - 1, 1, axis=1)
             logits, kept = model.read(newest, cache), nnx.state(cache)
         logits = logits[:, 0].astype(jnp.float32)
-        if temperature is None:
+        if temperature is None:  # a translator's, which never has a penalty
             token = greedy(logits).astype(ids.dtype)
         else:
+            logits = _penalized(logits, ids, t, penalty)
             draw = jnp.clip(t - lengths, 0, n - 1)
             uniform = jnp.take_along_axis(uniforms, draw[:, None], axis=1)[:, 0]
-            token = _choose(logits, uniform, temperature, top_k, top_p)
+            token = _choose(logits, uniform, temperature, top_k, top_p, min_p)
             token = token.astype(ids.dtype)
         known = t < lengths  # a longer prompt knows its next token
         ids = ids.at[:, t].set(jnp.where(known, ids[:, t], token))
@@ -121,8 +135,25 @@ def _compiled(
     return lax.while_loop(going_on, step, loop)[1]
 
 
+def _penalized(logits: Array, ids: Array, t: Array, penalty: Array) -> Array:
+    """Repetition penalty on the tokens that stand before place `t`."""
+    rows = jnp.arange(len(ids))[:, None]
+    written = jnp.broadcast_to(jnp.arange(ids.shape[1]) < t, ids.shape)
+
+    def lowered():
+        seen = jnp.zeros(logits.shape, bool).at[rows, ids].max(written)
+        return penalize_repetition(logits, seen, penalty)
+
+    return lax.cond(penalty != 1, lowered, lambda: logits)
+
+
 def _choose(
-    logits: Array, uniform: Array, temperature: Array, top_k: Array, top_p: Array
+    logits: Array,
+    uniform: Array,
+    temperature: Array,
+    top_k: Array,
+    top_p: Array,
+    min_p: Array,
 ) -> Array:
     def draw():
         scores = logits / temperature
@@ -130,7 +161,7 @@ def _choose(
         scores = lax.cond(  # ranking a large vocabulary takes time: only if needed
             some, lambda z: keep_top_p(keep_top_k(z, top_k), top_p), lambda z: z, scores
         )
-        return sample(scores, uniform)
+        return sample(keep_min_p(scores, min_p), uniform)
 
     return lax.cond(temperature > 0, draw, lambda: greedy(logits))
 

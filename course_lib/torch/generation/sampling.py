@@ -5,6 +5,11 @@ r"""From scores to the next token (PyTorch).
 Top-k sampling draws from the k likeliest tokens: Fan et al. 2018, section 5.4,
 arXiv:1805.04833. Nucleus (top-p) sampling draws from the smallest set of likeliest
 tokens whose mass is at least p: Holtzman et al. 2019, section 3.1, arXiv:1904.09751.
+Min-p sampling draws from the tokens with at least p times the probability of the
+likeliest: Nguyen et al. 2024, arXiv:2407.01082. The repetition penalty divides the
+scores of tokens that the text already holds: Keskar et al. 2019, section 4.1,
+arXiv:1909.05858. Departure: negative scores, which division would raise, are multiplied
+by it, as in the library transformers.
 Drawing is by the inverse of the distribution function: a number between 0 and 1 that
 was drawn beforehand falls into one token's share. The same number and the same scores
 give the same token in both wings.
@@ -13,12 +18,14 @@ give the same token in both wings.
 import math
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from course_lib.checks import check_sampling, check_tensors
 
-__all__ = ["greedy", "keep_top_k", "keep_top_p", "sample"]
+__all__ = [
+    "greedy", "keep_min_p", "keep_top_k", "keep_top_p", "penalize_repetition", "sample",
+]  # fmt: skip
 
 
 def greedy(logits: Float[Tensor, "*B V"]) -> Int[Tensor, "*B"]:
@@ -45,6 +52,27 @@ def keep_top_p(logits: Float[Tensor, "*B V"], p: float) -> Float[Tensor, "*B V"]
     before = ordered.cumsum(dim=-1) - ordered  # mass of the likelier ones
     out = (before >= p).gather(-1, order.argsort(dim=-1))
     return logits.masked_fill(out, -math.inf)
+
+
+def keep_min_p(logits: Float[Tensor, "*B V"], p: float) -> Float[Tensor, "*B V"]:
+    """Min-p sampling: forbid tokens with less than p times the largest probability."""
+    check_tensors(torch.Tensor, logits=logits)
+    check_sampling(min_p=p)
+    share = (logits - logits.amax(dim=-1, keepdim=True)).exp()  # of the likeliest's
+    return logits.masked_fill(share < p, -math.inf)
+
+
+def penalize_repetition(
+    logits: Float[Tensor, "*B V"], seen: Bool[Tensor, "*#B V"], penalty: float
+) -> Float[Tensor, "*B V"]:
+    """Repetition penalty: make tokens less likely that are `seen` in the text.
+
+    A penalty of 1 changes nothing, and one below 1 favors repetition.
+    """
+    check_tensors(torch.Tensor, logits=logits)
+    check_sampling(repetition_penalty=penalty)
+    lowered = torch.where(logits > 0, logits / penalty, logits * penalty)
+    return torch.where(seen, lowered, logits)
 
 
 def sample(

@@ -13,7 +13,14 @@ from torch import Tensor
 
 from course_lib.generation.beam_search import Hypothesis, beam_search
 from course_lib.generation.inputs import GenerationInputs, new_tokens
-from course_lib.torch.generation.sampling import greedy, keep_top_k, keep_top_p, sample
+from course_lib.torch.generation.sampling import (
+    greedy,
+    keep_min_p,
+    keep_top_k,
+    keep_top_p,
+    penalize_repetition,
+    sample,
+)
 
 
 def write(
@@ -24,6 +31,8 @@ def write(
     temperature: float = 0.0,
     top_k: int | None = None,
     top_p: float | None = None,
+    min_p: float | None = None,
+    repetition_penalty: float = 1.0,
     stop_token: int | None = None,
 ) -> list[list[int]]:
     """Put token after token behind the prompts, until each text has ended.
@@ -38,12 +47,16 @@ def write(
     for t in range(given.start, given.end):
         logits = model.read(ids[:, read:t], cache)[:, -1].float()
         read = 0 if cache is None else t
+        if repetition_penalty != 1:
+            seen = torch.zeros_like(logits, dtype=torch.bool)
+            seen.scatter_(1, ids[:, :t], True)
+            logits = penalize_repetition(logits, seen, repetition_penalty)
         if temperature == 0:
             token = greedy(logits)
         else:
             draw = (t - lengths).clamp(0, n - 1)
             uniform = uniforms.gather(1, draw[:, None])[:, 0]
-            token = _draw(logits / temperature, uniform, top_k, top_p)
+            token = _draw(logits / temperature, uniform, top_k, top_p, min_p)
         if t < longest:  # a longer prompt knows its next token
             token = torch.where(t < lengths, ids[:, t], token)
         ids[:, t] = token
@@ -57,12 +70,18 @@ def write(
 
 
 def _draw(
-    scores: Tensor, uniform: Tensor, top_k: int | None, top_p: float | None
+    scores: Tensor,
+    uniform: Tensor,
+    top_k: int | None,
+    top_p: float | None,
+    min_p: float | None,
 ) -> Tensor:
     if top_k is not None:
         scores = keep_top_k(scores, top_k)
     if top_p is not None:
         scores = keep_top_p(scores, top_p)
+    if min_p is not None:
+        scores = keep_min_p(scores, min_p)
     return sample(scores, uniform)
 
 
