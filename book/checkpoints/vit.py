@@ -311,9 +311,8 @@ def read_digits() -> dict[str, dict[str, dict]]:
             for n in N_TRAIN:
                 splits = [scaled(data.digits(seed=s, n_train=n)) for s in SPLITS]
                 if name in classics:
-                    cells = [
-                        classical(*classics[name], f, shifts=shifts) for f in splits
-                    ]
+                    model, grid = classics[name]
+                    cells = [classical(model, grid, f, shifts=shifts) for f in splits]
                 else:
                     build = NETWORKS[name][form]
                     cells = [
