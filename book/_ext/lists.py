@@ -6,6 +6,8 @@ difficulty and its minutes from its title, for those who set homework. A trap is
 section under "Where this goes wrong".
 """
 
+import html
+import re
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
@@ -21,6 +23,7 @@ from sphinx_exercise.nodes import (
 
 TRAPS = "Where this goes wrong"
 KINDS = ("exercises", "live figures", "traps")
+LABEL = re.compile(r'data-label="([^"]*)"')
 
 Found = tuple[str, str]  # the id of a place and its title
 
@@ -52,12 +55,11 @@ def find_exercises(document: nodes.document) -> Iterator[Found]:
 
 
 def find_live(document: nodes.document) -> Iterator[Found]:
-    """List a page's live figures with the first sentence of their captions."""
+    """List a page's live figures with their labels."""
     for figure in document.findall(nodes.figure):
-        if any("explore" in raw for raw in figure.findall(nodes.raw)):
-            caption = next(iter(figure.findall(nodes.caption)), None)
-            words = caption.astext() if caption is not None else ""
-            yield figure["ids"][0], " ".join(words.split()).partition(". ")[0]
+        for raw in figure.findall(nodes.raw):
+            if "explore" in raw and (label := LABEL.search(raw.astext())):
+                yield figure["ids"][0], html.unescape(label[1]).removesuffix(", to try")
 
 
 def find_traps(document: nodes.document) -> Iterator[Found]:

@@ -13,6 +13,7 @@ Add.
 LIVE = """
 ```{explore} picture.svg
 :element: query
+:label: Turn it, to try
 :name: fig-try
 :alt: A picture.
 
@@ -37,7 +38,7 @@ def build(book, kind):
     ("kind", "place", "words"),
     [
         ("exercises", "ex-add", "By hand: add · easy · 5 minutes"),
-        ("live figures", "fig-try", "Move it"),
+        ("live figures", "fig-try", "Turn it"),
         ("traps", "a-trap", "A trap"),
     ],
 )

@@ -302,7 +302,7 @@ def test_links_and_their_targets_exist():
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_page_ships_under_450_kb_compressed(name):
+def test_a_page_ships_under_400_kb_compressed(name):
     page = f"{name}.html"
     files = {SITE / page} | loaded(page) | set((SITE / "_static").rglob("*.woff*"))
     pictures = {".png", ".jpg", ".webp", ".woff", ".woff2"}  # compressed already
@@ -312,4 +312,4 @@ def test_a_page_ships_under_450_kb_compressed(name):
         for data in [file.read_bytes()]
     }
     largest = sorted(sizes.items(), key=lambda item: -item[1])[:5]
-    assert sum(sizes.values()) < 450_000, largest
+    assert sum(sizes.values()) < 400_000, largest
