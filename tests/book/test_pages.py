@@ -12,29 +12,20 @@ from page_measures import CLAIMS_TAG
 from small_books import HEADER, ROOT, cell, contents
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-# Pages that are not rewritten yet: neither these limits nor ruff's rules hold for them.
-WAITING = {
-    name.removesuffix(".ipynb")
-    for name in PROJECT["tool"]["ruff"]["extend-exclude"]
-    if name.endswith(".ipynb")
-}
 PATHS = {
     path.relative_to(ROOT).with_suffix("").as_posix(): path
     for path in notebooks.find_chapters(ROOT / "book", [])
 }
 
 
-@pytest.mark.parametrize("name", sorted(PATHS.keys() - WAITING))
+@pytest.mark.parametrize("name", sorted(PATHS))
 def test_a_page_keeps_to_its_limits(name):
     assert pages.find_faults(PATHS[name].read_text("utf-8")) == []
 
 
-@pytest.mark.parametrize("name", sorted(WAITING))
-def test_a_page_waits_only_as_long_as_it_must(name):
-    assert name in PATHS, f"take {name} from the list in pyproject.toml: it is gone"
-    assert pages.find_faults(PATHS[name].read_text("utf-8")), (
-        f"{name} is within its limits: take it from the list in pyproject.toml"
-    )
+def test_no_page_is_exempt_from_these_limits_or_from_the_style():
+    ruff = PROJECT["tool"]["ruff"]
+    assert ruff["extend-exclude"] == ["*.md", "_build"]
 
 
 def test_the_table_has_every_page(capsys):
@@ -60,7 +51,7 @@ def test_a_page_builds_on_earlier_ones_and_no_road_on_an_optional_page():
 
 def test_optional_pages_stand_under_a_chapter_and_the_others_do_not():
     for name, under in contents():
-        if name in PATHS and name not in WAITING:
+        if name in PATHS:
             text = PATHS[name].read_text("utf-8")
             assert pages.is_optional(text) == under, name
 
@@ -274,7 +265,7 @@ def claims_of(path):
     return [c for c in cells if CLAIMS_TAG in c.metadata.get("tags", [])]
 
 
-@pytest.mark.parametrize("name", sorted(PATHS.keys() - WAITING))
+@pytest.mark.parametrize("name", sorted(PATHS))
 def test_what_a_page_says_of_what_it_trained_is_asserted(name):
     cells = read_cells(PATHS[name].read_text("utf-8")).cells
     trains = any("rtol" in cell.metadata.get("nbval", {}) for cell in cells)
