@@ -47,6 +47,7 @@ def test_a_configuration_is_frozen_named_and_hashable(config, options):
         ({"n_kv_heads": 2}, ["n_kv_heads must divide n_heads"]),
         ({"dropout": 1.0}, ["dropout must be at least 0"]),
         ({"activation": "elu"}, ["activation must be one of relu", "'elu'"]),
+        ({"activation": "geluu"}, ["got 'geluu'. Did you mean 'gelu'?"]),
         ({"norm": "none"}, ["norm must be one of pre, post, res_post"]),
         ({"norm_kind": "batch"}, ["norm_kind must be one of layer, rms"]),
         ({"norm_eps": 0.0}, ["norm_eps must be positive"]),

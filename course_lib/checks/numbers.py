@@ -1,6 +1,7 @@
 """Numbers and names: sizes, rates, widths that must divide."""
 
 import math
+from difflib import get_close_matches
 from typing import Any
 
 __all__ = [
@@ -75,9 +76,13 @@ def check_rate(name: str, rate: float) -> None:
 
 
 def check_choice(name: str, choice: str, known: tuple[str, ...]) -> None:
-    """Refuse a name that is not on the list, and show the list."""
+    """Refuse a name that is not on the list, and show the list and the nearest."""
     if choice not in known:
-        raise ValueError(f"{name} must be one of {', '.join(known)}: got {choice!r}.")
+        near = get_close_matches(str(choice), known, n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise ValueError(
+            f"{name} must be one of {', '.join(known)}: got {choice!r}.{hint}"
+        )
 
 
 def check_even(
