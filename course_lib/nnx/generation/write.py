@@ -137,10 +137,10 @@ def _compiled(
 
 def _penalized(logits: Array, ids: Array, t: Array, penalty: Array) -> Array:
     """Repetition penalty on the tokens that stand before place `t`."""
-    rows = jnp.arange(len(ids))[:, None]
-    written = jnp.broadcast_to(jnp.arange(ids.shape[1]) < t, ids.shape)
 
     def lowered():
+        rows = jnp.arange(len(ids))[:, None]
+        written = jnp.broadcast_to(jnp.arange(ids.shape[1]) < t, ids.shape)
         seen = jnp.zeros(logits.shape, bool).at[rows, ids].max(written)
         return penalize_repetition(logits, seen, penalty)
 
@@ -161,7 +161,10 @@ def _choose(
         scores = lax.cond(  # ranking a large vocabulary takes time: only if needed
             some, lambda z: keep_top_p(keep_top_k(z, top_k), top_p), lambda z: z, scores
         )
-        return sample(keep_min_p(scores, min_p), uniform)
+        scores = lax.cond(
+            min_p > 0, lambda z: keep_min_p(z, min_p), lambda z: z, scores
+        )
+        return sample(scores, uniform)
 
     return lax.cond(temperature > 0, draw, lambda: greedy(logits))
 
