@@ -22,6 +22,7 @@ ROOT = Path(drawing.__file__).resolve().parents[2]
 
 FIRST_PASS = {
     "kernel-regression",
+    "learned-similarity",
     "tokens",
     "attention",
     "self-attention",
