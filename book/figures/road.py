@@ -40,6 +40,7 @@ ENGINEER = {
     "efficient-attention",
     "experts",
     "budget",
+    "quantization",
     "pretrained",
     "sentence-vectors",
     "scale",

@@ -7,7 +7,7 @@ q is 127 ("int8") or 7 ("int4", two in a byte), and 448 if c is rounded to the n
 E4M3 number ("e4m3").
 
 Dettmers et al. 2022 (LLM.int8()), section 2, arXiv:2208.07339. Groups: Frantar et al.
-2023 (GPTQ), section 4, arXiv:2210.17323. E4M3: Micikevicius et al. 2022, table 1,
+2022 (GPTQ), section 4, arXiv:2210.17323. E4M3: Micikevicius et al. 2022, table 1,
 arXiv:2209.05433. Departure: the product is taken in the dtype of the scales, after the
 weights are written out again, so memory is saved and arithmetic is not.
 """
