@@ -114,8 +114,8 @@ def quantize(
     for (*path, last), layer in found:
         part: Any = model
         for name in path:
-            part = part[name] if isinstance(name, int) else getattr(part, name)
+            part = part[name] if isinstance(name, int) else getattr(part, str(name))
         if isinstance(last, int):  # in a list
             part[last] = layer
         else:
-            setattr(part, last, layer)
+            setattr(part, str(last), layer)
