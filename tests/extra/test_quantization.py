@@ -1,6 +1,5 @@
 """Quantized linear maps: against the oracle, the other wing, and what rounding does."""
 
-import ml_dtypes
 import numpy as np
 import pytest
 from models import MODELS, randomize
@@ -57,6 +56,7 @@ def test_the_wings_store_the_same_bytes(both, rng, kind, dtype):
 
 
 def test_e4m3_is_that_of_ml_dtypes(wing, rng):
+    ml_dtypes = pytest.importorskip("ml_dtypes")  # comes with JAX
     numbers = oracle.e4m3_numbers()
     bytes_ = np.arange(127, dtype=np.uint8)
     np.testing.assert_array_equal(bytes_.view(ml_dtypes.float8_e4m3fn), numbers)
