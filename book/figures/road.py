@@ -41,6 +41,7 @@ ENGINEER = {
     "efficient-attention",
     "experts",
     "budget",
+    "quantization",
     "pretrained",
     "sentence-vectors",
     "scale",

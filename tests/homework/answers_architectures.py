@@ -846,3 +846,58 @@ wrong(
     "this is the past",
     lambda xp, p, f: (p - moments(xp, p)[0]) / moments(xp, p)[1],
 )
+
+
+# --- Quantization
+
+
+def rounding(xp, w, q, group, code=None, step=lambda xp, g: xp.amax(xp.abs(g), -1)):
+    columns = []
+    for at in range(0, w.shape[1], group):
+        part = w[:, at : at + group]
+        s = (step(xp, part) / q)[:, None]
+        columns.append((code or xp.round)(part / s) * s)
+    return xp.concatenate(columns, axis=1)
+
+
+right("absmax")(rounding)
+
+
+@right("absmax")
+def to_the_nearest_mark(xp, w, q, group):
+    """No function rounds: the mark that is nearest is chosen among all."""
+    groups = w.reshape(-1, group)
+    marks = xp.real(xp.arange(-q, q + 1)) / q
+    size = xp.amax(xp.abs(groups), axis=-1)[:, None]
+    gaps = xp.abs(groups[..., None] - size[..., None] * marks)
+    nearest = xp.amin(gaps, axis=-1)[..., None] == gaps
+    found = (nearest * size[..., None] * marks).sum(-1)
+    return found.reshape(w.shape)
+
+
+AM = "absmax"
+wrong(AM, "row has one step", lambda xp, w, q, g: rounding(xp, w, q, w.shape[1]))
+wrong(
+    AM,
+    "whole matrix shares",
+    lambda xp, w, q, g: rounding(
+        xp, w, q, g, step=lambda xp, _: xp.amax(xp.abs(w))[None]
+    ),
+)
+wrong(
+    AM,
+    "absolute values first",
+    lambda xp, w, q, g: rounding(xp, w, q, g, step=lambda xp, p: xp.amax(p, axis=-1)),
+)
+wrong(
+    AM,
+    "multiply them by the step",
+    lambda xp, w, q, g: xp.round(
+        w.reshape(-1, g) / (xp.amax(xp.abs(w.reshape(-1, g)), axis=-1) / q)[:, None]
+    ).reshape(w.shape),
+)
+wrong(AM, "toward zero", lambda xp, w, q, g: rounding(xp, w, q, g, code=xp.trunc))
+wrong(AM, "rounded down", lambda xp, w, q, g: rounding(xp, w, q, g, code=xp.floor))
+wrong(AM, "the largest weight itself", lambda xp, w, q, g: rounding(xp, w, 1, g))
+wrong(AM, "twice too small", lambda xp, w, q, g: rounding(xp, w, 2 * q, g))
+wrong(AM, "into q + 1 parts", lambda xp, w, q, g: rounding(xp, w, q + 1, g))
