@@ -18,7 +18,7 @@ V = 13
 CONFIG = GPTConfig(
     vocab_size=V, max_len=61, d_model=12, n_layers=2, n_heads=6, n_kv_heads=3
 )
-SMALL = dataclasses.replace(CONFIG, d_model=6, n_layers=1, n_heads=2, n_kv_heads=None)
+SMALL = dataclasses.replace(CONFIG, d_model=8, n_layers=1, n_heads=2, n_kv_heads=None)
 PROMPTS = [[1, 2, 3], [4], [1, 2, 7, 8, 9]]
 
 
