@@ -135,10 +135,15 @@ def speculate(
     )
     room = rounded(given.ids.shape[1], most)
     with evaluating(model), evaluating(draft):
-        readers = [Reader(m, room, use_cache, **how) for m in (model, draft)]
+        reader, drafter = (Reader(m, room, use_cache, **how) for m in (model, draft))
         return [
             speculative.speculate(
-                *readers, given, row, n_draft=n_draft, choose=chooser((seed, row))
+                reader,
+                drafter,
+                given,
+                row,
+                n_draft=n_draft,
+                choose=chooser((seed, row)),
             )
             for row in range(len(given.ids))
         ]
