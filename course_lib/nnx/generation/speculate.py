@@ -53,14 +53,17 @@ class Reader:
         size = 1 << (len(new) - 1).bit_length()
         size = size if start + size <= self.room else len(new)
         ids = np.pad(np.array([new], np.int32), ((0, 0), (0, size - len(new))))
+        rows = min(size, 1 << (n - 1).bit_length())
+        first = max(len(new) - rows, 0)
         shares, self.kept = _read(
-            *self.model, self.graph, self.kept, ids, start, len(new), n, self.how
+            *self.model, self.graph, self.kept, ids, start, first, rows, self.how
         )
         self.known = list(text)
-        return np.asarray(shares, dtype=np.float64)
+        last = np.asarray(shares, dtype=np.float64)[: len(new) - first]
+        return last[-n:]
 
 
-@partial(jax.jit, static_argnames=("model_graph", "graph", "n", "how"))
+@partial(jax.jit, static_argnames=("model_graph", "graph", "rows", "how"))
 def _read(
     model_graph: nnx.GraphDef,
     state: nnx.State,
@@ -68,8 +71,8 @@ def _read(
     kept: nnx.State | None,
     ids: Array,
     start: Array,
-    n_new: Array,
-    n: int,
+    first: Array,
+    rows: int,
     how: tuple[tuple[str, Any], ...],
 ) -> tuple[Array, nnx.State | None]:
     model = nnx.merge(model_graph, state)
@@ -77,7 +80,7 @@ def _read(
     if cache is not None:
         cache.rewind(start)
     logits = model.read(ids, cache)[0]
-    logits = lax.dynamic_slice_in_dim(logits, n_new - n, n).astype(jnp.float32)
+    logits = lax.dynamic_slice_in_dim(logits, first, rows).astype(jnp.float32)
     kept = None if cache is None else nnx.state(cache)
     return probabilities(logits, **dict(how)), kept
 
