@@ -99,8 +99,8 @@ PLAIN = [
 ]
 # Whole numbers that are no sizes, or those of a search, which are tried with it.
 OTHERS = {
-    "ignore_index", "k", "max_new_tokens", "n_beams", "n_residual", "offset", "pad_id",
-    "rank", "seed", "start_id", "start_token", "stop_token", "top_k", "world",
+    "ignore_index", "k", "max_new_tokens", "n_beams", "n_draft", "n_residual", "offset",
+    "pad_id", "rank", "seed", "start_id", "start_token", "stop_token", "top_k", "world",
 }  # fmt: skip
 
 

@@ -37,6 +37,7 @@ ECONOMIST = {"peers", "identification", "forecasting", "forecasting-macro"}
 ENGINEER = {
     "modern-block",
     "kv-cache",
+    "serving",
     "long-sequences",
     "efficient-attention",
     "experts",

@@ -35,6 +35,7 @@ from course_lib.nnx.fused_attention import *
 from course_lib.nnx.generation.cache import *
 from course_lib.nnx.generation.generate import *
 from course_lib.nnx.generation.sampling import *
+from course_lib.nnx.generation.speculate import *
 from course_lib.nnx.generation.translate import *
 from course_lib.nnx.gpt import *
 from course_lib.nnx.init import *

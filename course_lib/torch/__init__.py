@@ -35,6 +35,7 @@ from course_lib.torch.fused_attention import *
 from course_lib.torch.generation.cache import *
 from course_lib.torch.generation.generate import *
 from course_lib.torch.generation.sampling import *
+from course_lib.torch.generation.speculate import *
 from course_lib.torch.generation.translate import *
 from course_lib.torch.gpt import *
 from course_lib.torch.init import *

@@ -516,6 +516,53 @@ wrong(
 wrong(TP, "nothing was left out", lambda xp, z, p: xp.softmax(z))
 
 
+@right("speculative_rule")
+def keep_or_redraw(xp, p, q):
+    return xp.where(p < q, p / q, 1.0), normalized(xp, xp.where(p > q, p - q, 0.0))
+
+
+@right("speculative_rule")
+def common_part(xp, p, q):
+    both = xp.where(p < q, p, q)
+    missing = 1 - both.sum(-1)[..., None]
+    return both / q, (p - both) / missing
+
+
+def normalized(xp, rows):
+    return rows / rows.sum(-1)[..., None]
+
+
+def larger(xp, p, q):
+    return normalized(xp, xp.where(p > q, p - q, 0.0))
+
+
+SR = "speculative_rule"
+wrong(
+    SR, "upside down", lambda xp, p, q: (xp.where(q < p, q / p, 1.0), larger(xp, p, q))
+)
+wrong(SR, "above 1", lambda xp, p, q: (p / q, larger(xp, p, q)))
+wrong(SR, "draft and keep", lambda xp, p, q: (xp.where(p < q, p, q), larger(xp, p, q)))
+wrong(SR, "from p itself", lambda xp, p, q: (xp.where(p < q, p / q, 1.0), p))
+wrong(
+    SR,
+    "has less of",
+    lambda xp, p, q: (xp.where(p < q, p / q, 1.0), larger(xp, q, p)),
+)
+wrong(
+    SR,
+    "absolute difference",
+    lambda xp, p, q: (
+        xp.where(p < q, p / q, 1.0),
+        normalized(xp, xp.where(p < q, q - p, p - q)),
+    ),
+)
+wrong(
+    SR,
+    "does not sum to 1",
+    lambda xp, p, q: (xp.where(p < q, p / q, 1.0), xp.where(p > q, p - q, 0.0)),
+)
+
+
 @right("draw")
 def invert(xp, z, u):
     return (xp.cumsum(xp.softmax(z), -1) <= u[:, None]).sum(-1)
