@@ -84,11 +84,12 @@ def test_what_can_be_represented_stays_as_it_is(wing, rng, kind):
 
 @pytest.mark.parametrize(("kind", "tolerance"), [("int8", 0.02), ("int4", 0.05)])
 def test_rounding_has_the_variance_of_a_uniform_error(wing, rng, kind, tolerance):
+    """But for the largest weight of each group, which stays where it is."""
     w = rng.standard_normal((101, 500))
     codes, scale = wing.lib.quantize_weight(wing.array(w), kind=kind, group=50)
     error = wing.numpy(wing.lib.dequantize_weight(codes, scale, kind)) - w
     step = np.repeat(wing.numpy(scale), 50, axis=1)
-    assert abs((error / step).var() * 12 - 1) < tolerance
+    assert abs((error / step).var() * 12 / (1 - 1 / 50) - 1) < tolerance
     assert (np.abs(error) <= step / 2 * (1 + 1e-12)).all()
 
 
@@ -155,7 +156,7 @@ def test_a_quantized_model_writes_with_a_cache_what_it_writes_without(wing, kind
     options = {"max_new_tokens": 11, "temperature": 0.0}
     with_cache = wing.lib.generate(model, prompt, **options)
     without = wing.lib.generate(model, prompt, use_cache=False, **options)
-    np.testing.assert_array_equal(wing.numpy(with_cache), wing.numpy(without))
+    assert with_cache == without
 
 
 @pytest.mark.parametrize("kind", KINDS)
