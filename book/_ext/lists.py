@@ -43,6 +43,7 @@ class ListOfDirective(SphinxDirective):
         kind = self.arguments[0]
         if kind not in KINDS:
             raise self.error(f"a list is of {', '.join(KINDS)}: got {kind!r}.")
+        self.env.metadata[self.env.docname]["has_lists"] = True
         return [ListOf(kind=kind)]
 
 
@@ -87,24 +88,11 @@ def link(app: Sphinx, start: str, page: str, place: str, words: str) -> nodes.pa
     return nodes.paragraph("", "", text)
 
 
-def in_order(env: BuildEnvironment) -> list[str]:
-    """List the pages in the order of the contents."""
-    order = list(env.found_docs)
-    follows = env.collect_relations()
-    first = str(env.config.root_doc)
-    listed = []
-    page: str | None = first
-    while page is not None and page not in listed:
-        listed.append(page)
-        page = follows.get(page, (None, None, None))[2]
-    return listed + sorted(set(order) - set(listed))
-
-
 def fill_in(app: Sphinx, document: nodes.document, page: str) -> None:
     """Before a page is written: put the lists where they are asked for."""
     for mark in list(document.findall(ListOf)):
         rows = nodes.bullet_list()
-        for other in in_order(app.env):
+        for other in app.env.collect_relations():  # in the order of the contents
             found = app.env.metadata[other].get("lists", {}).get(mark["kind"], [])
             if not found:
                 continue
@@ -121,18 +109,11 @@ def always_again(_app: Sphinx, env: BuildEnvironment) -> list[str]:
     return [page for page, data in env.metadata.items() if data.get("has_lists")]
 
 
-def note(app: Sphinx, document: nodes.document) -> None:
-    """Remember which pages have lists."""
-    if any(True for _ in document.findall(ListOf)):
-        app.env.metadata[app.env.docname]["has_lists"] = True
-
-
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directive and its steps."""
     app.add_node(ListOf)
     app.add_directive("list-of", ListOfDirective)
     app.connect("doctree-read", collect)
-    app.connect("doctree-read", note)
     app.connect("env-updated", always_again)
     app.connect("doctree-resolved", fill_in, priority=400)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
-from fontTools import subset, ttLib
+from publishing import cut_font
 from py_mini_racer import MiniRacer
 from sphinx.application import Sphinx
 from sphinx.locale import _
@@ -26,6 +26,8 @@ from sphinx.writers.html5 import HTML5Translator
 LOGGER = getLogger(__name__)
 TEMML = Path(__file__).with_name("temml") / "temml.min.js"
 FONT = "fonts/stix-two-math.woff2"
+# Script letters, primes, small forms in exponents, letters without their dots.
+FEATURES = ("ss01", "ss04", "ssty", "dtls", "kern")
 FORMULA = re.compile(r"<math.*?</math>", re.DOTALL)
 # For each formula its MathML, or what is wrong with it.
 CONVERT = """
@@ -128,21 +130,14 @@ def used_characters(pages: Iterable[Path]) -> set[int]:
     return used | {slanted for slanted, plain in italic.items() if plain in used}
 
 
-def cut_font(app: Sphinx, exception: Exception | None) -> None:
+def cut_formulas(app: Sphinx, exception: Exception | None) -> None:
     """After the build: write the font with what the book's formulas use."""
     font = Path(app.outdir, "_static", FONT)
     if exception or app.builder.format != "html" or not font.exists():
         return
     source = Path(app.confdir, "book", "_static", FONT)
-    whole = ttLib.TTFont(source)
-    # Script letters, primes, small forms in exponents, letters without their dots.
-    options = subset.Options(layout_features=["ss01", "ss04", "ssty", "dtls", "kern"])
-    cutter = subset.Subsetter(options)
     used = used_characters(Path(app.outdir).rglob("*.html"))
-    cutter.populate(unicodes=sorted(used))
-    cutter.subset(whole)
-    whole.flavor = "woff2"
-    whole.save(font)
+    cut_font(source, font, used, FEATURES)
     LOGGER.info("[mathml] kept %d characters of the font for formulas", len(used))
 
 
@@ -150,5 +145,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Register the way of writing formulas, and its steps before and after."""
     app.add_html_math_renderer("mathml", (visit_math, None), (visit_math_block, None))
     app.connect("doctree-resolved", convert_page)
-    app.connect("build-finished", cut_font)
+    app.connect("build-finished", cut_formulas)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -21,7 +21,7 @@ Sphinx and its extensions do nearly all of it. What they leave to do:
 import html
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -242,13 +242,16 @@ def characters(styles: Iterable[str]) -> set[int]:
     }
 
 
-def cut_font(source: Path, target: Path, keep: set[int]) -> None:
-    """Write a font with some characters only."""
+def cut_font(
+    source: Path, target: Path, keep: set[int], features: Sequence[str] = ()
+) -> None:
+    """Write a font with some characters only, in the format that its name ends in."""
     font = ttLib.TTFont(source)
-    cutter = subset.Subsetter(subset.Options(notdef_outline=True, layout_features=[]))
+    options = subset.Options(notdef_outline=True, layout_features=list(features))
+    cutter = subset.Subsetter(options)
     cutter.populate(unicodes=sorted(keep))
     cutter.subset(font)
-    font.flavor = "woff"
+    font.flavor = target.suffix.removeprefix(".")
     font.save(target)
 
 

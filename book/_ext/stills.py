@@ -23,18 +23,16 @@ from typing import Any
 FOLDER = Path(__file__).resolve().parents[1] / "_static" / "explore"
 COMMON = FOLDER / "explore.js"
 
+# A page that acts on itself once it is loaded, and writes down what came of it.
 PAGE = """<!doctype html>
-<html lang="en" data-theme="light"><head><meta charset="utf-8"><title>A figure</title>
-<link rel="stylesheet" href="{css}">
-<script defer src="{common}"></script><script defer src="{script}"></script></head>
-<body><explore-{name} class="explore" data-label="a figure">
-<img alt=""></explore-{name}>
+<html lang="en" data-theme="light"><head><meta charset="utf-8"><title>A page</title>
+{head}</head>
+<body>{body}
 <script>
 const wait = (ms) => new Promise((done) => setTimeout(done, ms));
 const errors = [];
 addEventListener("error", (event) => errors.push(event.message));
 addEventListener("load", async () => {{
-  const figure = document.querySelector(".explore");
   let result = null;
   try {{ result = await (async () => {{ {actions} }})(); }}
   catch (error) {{ errors.push(String(error.stack)); }}
@@ -143,14 +141,19 @@ def find_browser() -> str | None:
     return next((found for name in names if (found := shutil.which(name))), None)
 
 
-def open_page(page: str, size: tuple[int, int] = (1000, 800)) -> Any:
-    """Open a page in Chromium; return what it has written as JSON into `#result`."""
+def open_page(
+    head: str, body: str, actions: str, size: tuple[int, int] = (1000, 800)
+) -> Any:
+    """Open a page in Chromium, run JavaScript on it; return what that returns.
+
+    `await wait(ms)` lets time pass.
+    """
     browser = find_browser()
     if browser is None:
         raise FileNotFoundError("no Chromium here: install one, or skip this.")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "page.html")
-        path.write_text(page, "utf-8")
+        path.write_text(PAGE.format(head=head, body=body, actions=actions), "utf-8")
         options = [
             "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
             "--disable-dev-shm-usage", "--disable-extensions",
@@ -175,18 +178,14 @@ def open_page(page: str, size: tuple[int, int] = (1000, 800)) -> Any:
 
 
 def act(name: str, actions: str, size: tuple[int, int] = (1000, 800)) -> Any:
-    """Open a page with one live figure, run JavaScript on it; return what it returns.
-
-    `figure` is the element, and `await wait(ms)` lets time pass.
-    """
-    page = PAGE.format(
-        name=name,
-        css=(FOLDER / "explore.css").as_uri(),
-        common=COMMON.as_uri(),
-        script=(FOLDER / f"{name}.js").as_uri(),
-        actions=actions,
+    """Open a page with one live figure, which the actions find as `figure`."""
+    css, script = (FOLDER / file for file in ("explore.css", f"{name}.js"))
+    head = f'<link rel="stylesheet" href="{css.as_uri()}">' + "".join(
+        f'<script defer src="{file.as_uri()}"></script>' for file in (COMMON, script)
     )
-    return open_page(page, size)
+    figure = f'<explore-{name} class="explore" data-label="a figure"><img alt="">'
+    find = 'const figure = document.querySelector(".explore");'
+    return open_page(head, f"{figure}</explore-{name}>", find + actions, size)
 
 
 def still(name: str) -> str:

@@ -22,6 +22,7 @@ ROOT = Path(drawing.__file__).resolve().parents[2]
 
 FIRST_PASS = {
     "kernel-regression",
+    "learned-similarity",
     "tokens",
     "attention",
     "self-attention",
@@ -36,10 +37,12 @@ ECONOMIST = {"peers", "identification", "forecasting", "forecasting-macro"}
 ENGINEER = {
     "modern-block",
     "kv-cache",
+    "serving",
     "long-sequences",
     "efficient-attention",
     "experts",
     "budget",
+    "quantization",
     "pretrained",
     "sentence-vectors",
     "scale",

@@ -83,6 +83,40 @@ wrong(
 )
 
 
+def itself(xp, k):
+    return xp.eye(len(k)) > 0
+
+
+@right("leave_one_out")
+def masked(xp, k, v, h):
+    scores = -((norms(xp, k, k) / h) ** 2) / 2
+    return xp.softmax(xp.where(itself(xp, k), -INF, scores)) @ v
+
+
+@right("leave_one_out")
+def one_by_one(xp, k, v, h):
+    rows = []
+    for i in range(len(k)):
+        rest = [j for j in range(len(k)) if j != i]
+        keys, values = xp.stack([k[j] for j in rest]), xp.stack([v[j] for j in rest])
+        w = xp.exp(-((k[i] - keys) ** 2).sum(-1) / (2 * h * h))
+        rows.append((w[:, None] * values).sum(0) / w.sum())
+    return xp.stack(rows)
+
+
+LOO = "leave_one_out"
+wrong(LOO, "on its own list", lambda xp, k, v, h: in_one_go(xp, k, k, v, h))
+wrong(
+    LOO,
+    "after the softmax",
+    lambda xp, k, v, h: (
+        xp.where(itself(xp, k), 0, xp.softmax(-((norms(xp, k, k) / h) ** 2) / 2)) @ v
+    ),
+)
+wrong(LOO, "the errors are returned", lambda xp, k, v, h: masked(xp, k, v, h) - v)
+wrong(LOO, "bandwidth is not used", lambda xp, k, v, h: masked(xp, k, v, 1))
+
+
 @right("soft_lookup")
 def lookup(xp, query, keys, values, t):
     return xp.softmax(keys @ query / t) @ values

@@ -54,6 +54,59 @@ EXERCISES["nadaraya_watson"] = Exercise(
 )
 
 
+def _sample(rng):
+    def sample(s, f, dv, h):
+        return rng.standard_normal((s, f)), rng.standard_normal((s, dv)), h
+
+    return {
+        "one feature": sample(7, 1, 1, 0.5),
+        "several features": sample(11, 3, 1, 0.9),
+        "several values": sample(5, 2, 3, 1.3),
+    }
+
+
+def _left_out(keys, values, h):
+    u = (keys[:, None] - keys[None]) / h
+    scores = -(u**2).sum(axis=-1) / 2
+    np.fill_diagonal(scores, -np.inf)
+    weights = softmax(scores)
+    return weights @ values
+
+
+def _too_late(keys, values, h):
+    scores = -(((keys[:, None] - keys[None]) / h) ** 2).sum(axis=-1) / 2
+    weights = softmax(scores)
+    np.fill_diagonal(weights, 0)
+    return weights @ values
+
+
+EXERCISES["leave_one_out"] = Exercise(
+    call="f(keys, values, bandwidth)",
+    cases=_sample,
+    oracle=lambda k, y, h: np.concatenate(
+        [
+            oracle.nadaraya_watson(
+                k[i : i + 1], np.delete(k, i, 0), np.delete(y, i, 0), h
+            )[0]
+            for i in range(len(k))
+        ]
+    ),
+    equation=(_left_out,),
+    slips={
+        "each point is on its own list: its score for itself must be -inf": (
+            "scores, -np.inf -> scores, 0"
+        ),
+        "the point is struck out after the softmax: its weights sum to less than 1": (
+            _too_late
+        ),
+        "the errors are returned; the predictions are asked for": (
+            "weights @ values -> weights @ values - values"
+        ),
+        "the bandwidth is not used": " / h ->",
+    },
+)
+
+
 def _table(rng):
     def case(s, d, dv, temperature):
         shapes = ((d,), (s, d), (s, dv))
