@@ -29,7 +29,7 @@ def stages() -> Figure:
     """Data, training and answers of each stage, from left to right."""
     figure, ax = plt.subplots(figsize=(7, 4.0))
     asked = "asked about\nthe firms near\nthe new bank"
-    label(ax, -1.5, 2.55, asked, ha="right", fontsize=12, color=INK)
+    label(ax, -1.95, 2.75, asked, ha="right", fontsize=12, color=INK)
     for i, (texts, task, shares) in enumerate(STAGES):
         x, color = i * STEP, COLORS[i]
         shares = (*PREFERRED / PREFERRED.sum(), 0) if shares is None else shares
@@ -45,7 +45,7 @@ def stages() -> Figure:
     for row, answer in enumerate(ANSWERS):
         style = {"ha": "right", "fontsize": 12, "color": INK}
         label(ax, -1.5, 1.45 - 0.55 * row, answer, **style)
-    ax.set(xlim=(-4.6, 2 * STEP + 1.9), ylim=(-0.6, 5.5))
+    ax.set(xlim=(-4.9, 2 * STEP + 1.9), ylim=(-0.6, 5.5))
     ax.set_axis_off()
     return figure
 
