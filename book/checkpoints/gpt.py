@@ -3,11 +3,11 @@
     python book/checkpoints/gpt.py               # into book/_static/explore/weights
     python book/checkpoints/gpt.py some/folder   # into another folder
 
-The cells of the page run as they stand there, those of PyTorch only, up to its training:
-a quarter of a minute. The file, gpt.js, is a script, since a page opened from a folder
-may load nothing else. It holds the weights under the page's names, as 16-bit numbers in
-base64, and the language: words, and from each state of its source (class of the next
-word, probability, next state).
+The cells of the page run as they stand there, those of PyTorch only, up to its
+training: a quarter of a minute. The file, gpt.js, is a script, since a page opened from
+a folder may load nothing else. It holds the weights under the page's names, as 16-bit
+numbers in base64, and the language: words, and from each state of its source (class of
+the next word, probability, next state).
 """
 
 import base64

@@ -45,8 +45,10 @@ explore.define("gpt", (live) => {
     return (2 / Math.sqrt(Math.PI)) * Math.exp(-x * x) * sum;
   };
   const gelu = (x) => (x * (1 + erf(x / Math.SQRT2))) / 2;
-  const head = (x) => explore.softmax(
-    weights["tokens.weight"].map((row) => explore.dot(row, norm(x, "norm"))));
+  const head = (x) => {
+    const out = norm(x, "norm");
+    return explore.softmax(weights["tokens.weight"].map((row) => explore.dot(row, out)));
+  };
   function run(ids) {
     let x = ids.map((id, t) =>
       add([...weights["tokens.weight"][id]], weights["positions.weight"][t]));
@@ -199,7 +201,8 @@ explore.define("gpt", (live) => {
       ...past.map((t) => svg("text", { x: LEFT - 8, y: TOP + (t + 0.5) * side + 4,
         "text-anchor": "end", class: t === at ? "" : "faint" }, word(t))),
       ...past.map((t) => svg("text", { class: t <= at ? "" : "faint",
-        transform: `translate(${LEFT + (t + 0.5) * side} ${TOP - 7}) rotate(-45)` }, word(t))),
+        transform: `translate(${LEFT + (t + 0.5) * side} ${TOP - 7}) rotate(${side < 24 ? -75 : -45})` },
+        word(t))),
       svg("rect", { x: LEFT - 2, y: TOP + at * side - 1, width: (at + 1) * side + 3,
         height: side + 2, fill: "none", stroke: "var(--explore-ink)", "stroke-width": 1.5 }),
       svg("rect", { class: "hit", width: LEFT + SIDE, height: TOP + SIDE }));
