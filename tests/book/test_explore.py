@@ -823,6 +823,66 @@ def test_the_live_gpt_writes_and_says_what_it_cannot_read(packaged):
     assert abs(max(drawn.values()) / 100 - p.max()) < 4 * deviation
 
 
+def test_the_heads_are_those_of_the_published_model():
+    pytest.importorskip("torch")
+    tokens, maps = load("heads", "checkpoints").maps()
+    text = (FOLDER / "weights" / "heads.js").read_text("utf-8")
+    given = json.loads(re.search(r"given.heads = (.*);", text)[1])
+    stored = np.frombuffer(base64.b64decode(given["bytes"]), "u1").reshape(maps.shape)
+    stored = stored.astype(float) / 255
+    assert given["tokens"] == tokens
+    assert abs(stored - maps).max() < 0.5 / 255 + 1e-4
+    first, moved, wide, said = try_out(
+        "heads",
+        """
+        const [map, heads] = figure.querySelectorAll("[role=slider]");
+        const [sentence, shows] = figure.querySelectorAll("select");
+        const cells = (table) => [...table.querySelectorAll("[data-value]")].map(
+          (cell) => Number(cell.dataset.value));
+        const all = async () => [cells(map), cells(heads), await say()];
+        const first = await all();
+        for (let i = 0; i < 2; i += 1) press(map, "ArrowLeft");
+        press(heads, "ArrowRight"); press(heads, "ArrowUp", true);
+        put(shows, "effective");
+        const moved = await all();
+        put(sentence, 1); put(shows, "weight");
+        for (let i = 0; i < 2; i += 1) press(map, "ArrowRight");
+        const wide = await all(), said = [];
+        for (const at of [2, 11]) {
+          press(heads, "ArrowUp", true);
+          for (let i = 0; i < 12; i += 1) press(heads, "ArrowLeft");
+          for (let i = 0; i < at; i += 1) press(heads, "ArrowRight");
+          said.push(await say());
+        }
+        return [first, moved, wide, said];
+        """,
+    )
+    it, animal, cls = 10, 2, 0
+    assert (tokens[0][it], tokens[0][animal], tokens[0][cls]) == (
+        "it",
+        "animal",
+        "[CLS]",
+    )
+    rows = stored[:, :, :, it]
+    effective = rows.sum(axis=-1) ** 2 / (rows**2).sum(axis=-1)
+    for (map_, heads, _), expected_map, expected in (
+        (first, stored[0, 3, 1], rows[0, :, :, animal]),
+        (moved, stored[0, 0, 2], effective[0]),
+        (wide, stored[1, 0, 2], rows[1, :, :, animal]),
+    ):
+        close(map_, expected_map)
+        close(heads, expected)
+    # The caption and the page: 68% and two heads, then one; 18 heads and [CLS].
+    assert "takes 68% from “animal”" in first[-1]
+    assert "2 of 72 heads take over half from “animal”" in first[-1]
+    assert "18 of 72 heads take over half from “[CLS]”" in moved[-1]
+    assert "1 of 72 heads takes over half from “animal”" in wide[-1]
+    assert "In effect it reads 1.0 of 16 tokens" in said[0]
+    assert "In effect it reads 14.7 of 16 tokens" in said[1]
+    before = maps[0, 0, 2].argmax(axis=-1)
+    assert before.tolist() == [0, *range(15)]
+
+
 def test_a_page_loads_its_figures_and_no_other_page_does(book):
     figure = (
         "\n```{explore} _static/still.svg\n:element: query\n:label: Try\n"

@@ -148,14 +148,18 @@ const explore = {
     });
   },
 
-  // Name an element: `build` fills `live`, which then stands for the still picture. One
-  // that needs a large file is asked for first: `needs` has its address and its size.
+  // Name an element: `build` fills `live`, which then stands for the still picture. Where
+  // it needs a file, `needs` has the address. A large one, with a size, is asked for first.
   define(name, build, needs = null) {
     customElements.define(`explore-${name}`, class extends HTMLElement {
       connectedCallback() {
-        if (this.dataset.live !== undefined || this.button) return;
+        if (this.dataset.live !== undefined || this.start) return;
         if (needs === null) this.show();
-        else this.prepend(this.ask());
+        else if (needs.size) this.prepend(this.ask());
+        else {
+          const ready = explore.load(needs.address).then(() => this.show());
+          this.start = () => ready;
+        }
       }
       show() {
         const live = explore.html("div", {
@@ -178,9 +182,8 @@ const explore = {
           }
         };
         this.start = start;
-        this.button = explore.html("button", {
+        return explore.html("button", {
           type: "button", class: "explore-start", onclick: start }, words);
-        return this.button;
       }
     });
   },
