@@ -176,14 +176,16 @@ const explore = {
           words.textContent = "Loading …";
           try {
             await explore.load(needs.address);
+            button.remove();
             explore.set(this.show(), { tabindex: -1 }).focus({ preventScroll: true });
           } catch {
             words.textContent = "It could not be loaded. Try again";
           }
         };
         this.start = start;
-        return explore.html("button", {
+        const button = explore.html("button", {
           type: "button", class: "explore-start", onclick: start }, words);
+        return button;
       }
     });
   },
