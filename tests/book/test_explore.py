@@ -879,6 +879,8 @@ def test_the_heads_are_those_of_the_published_model():
     assert "1 of 72 heads takes over half from “animal”" in wide[-1]
     assert "In effect it reads 1.0 of 16 tokens" in said[0]
     assert "In effect it reads 14.7 of 16 tokens" in said[1]
+    nouns = [animal, tokens[0].index("street")]
+    assert np.isin(maps[0, :, :, it].argmax(axis=-1), nouns).sum() == 4
     before = maps[0, 0, 2].argmax(axis=-1)
     assert before.tolist() == [0, *range(15)]
 
