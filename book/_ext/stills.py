@@ -185,6 +185,7 @@ def act(name: str, actions: str, size: tuple[int, int] = (1000, 800)) -> Any:
     )
     figure = f'<explore-{name} class="explore" data-label="a figure"><img alt="">'
     find = 'const figure = document.querySelector(".explore");'
+    find += "await figure.start?.();"
     return open_page(head, f"{figure}</explore-{name}>", find + actions, size)
 
 

@@ -1,16 +1,23 @@
 """The live figures, in a real browser: what they show is what NumPy computes."""
 
+import base64
+import json
 import re
 from collections import Counter
 from itertools import pairwise
 
 import numpy as np
 import pytest
+from book_scripts import cell, load
 from small_books import ROOT, contents
 from stills import FOLDER, act, find_browser, names, still
 
 from course_lib import oracle
-from course_lib.data import engel, english
+from course_lib.config import GPTConfig
+from course_lib.data import engel, english, grammar
+from course_lib.oracle.block import block
+from course_lib.oracle.norm import norm
+from course_lib.oracle.weights import part
 from course_lib.tokens import BPE
 
 pytestmark = pytest.mark.skipif(
@@ -570,6 +577,312 @@ def test_pairs_merge_as_on_the_page_of_tokens():
     items = [item for item, times in SALES.items() for _ in range(times)]
     package = BPE.train(items, vocab_size=14)
     assert list(package.merges) == learn(SALES, 6)[0]
+
+
+SMALL_GPT = GPTConfig(vocab_size=52, max_len=32, d_model=64, n_layers=2, n_heads=4)
+
+
+@pytest.fixture(scope="module")
+def shipped():
+    """The weights of the live GPT, in 64 bits, under the names of the page."""
+    text = (FOLDER / "weights" / "gpt.js").read_text("utf-8")
+    given = json.loads(re.search(r"given.gpt = (.*);", text)[1])
+    halves = np.frombuffer(base64.b64decode(given["half"]), "<f2").astype(float)
+    ends = np.cumsum([np.prod(shape) for shape in given["shapes"].values()])
+    parts = np.split(halves, ends)
+    assert not parts.pop().size
+    return {
+        name: part.reshape(shape)
+        for (name, shape), part in zip(given["shapes"].items(), parts, strict=True)
+    }
+
+
+@pytest.fixture(scope="module")
+def packaged(shipped):
+    """The same, under the names of the package: the page itself renames them."""
+    code = cell("gpt", "def renamed(").split("def renamed(")[1].split("\n\n\n")[0]
+    names = {"np": np}
+    exec(f"def renamed({code.split('weights = renamed')[0]}", names)
+    return names["renamed"](shipped)
+
+
+def test_the_live_gpt_has_the_model_of_its_page(shipped, packaged):
+    ct, torch = pytest.importorskip("course_lib.torch"), pytest.importorskip("torch")
+    # What the command writes of these weights is the file, with the language of today.
+    text = (FOLDER / "weights" / "gpt.js").read_text("utf-8")
+    assert load("gpt", "checkpoints").as_script(shipped) == text
+    assert len(text) < 300_000
+    names = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional}
+    for words in ("class Block(", "class GPT("):
+        exec(cell("gpt", words).removeprefix(":tags: [torch]\n"), names)
+    model, language = names["GPT"](52, max_len=32), grammar()
+    model.load_state_dict({n: torch.from_numpy(a) for n, a in shipped.items()})
+    # It is trained as far as the page says, in the page's class and in the package's.
+    ids = language.sample(500, 33, seed=1)
+    package = ct.GPT(SMALL_GPT)
+    ct.set_weights(package, {n: a.astype("f4") for n, a in packaged.items()})
+    floor = language.source.losses(ids)[:, 1:].mean()
+    for each in (model.float(), package.eval()):
+        with torch.no_grad():
+            logits = each(torch.from_numpy(ids[:, :-1])).flatten(0, 1)
+        loss = torch.nn.functional.cross_entropy(
+            logits, torch.from_numpy(ids[:, 1:]).flatten()
+        )
+        assert floor < loss < floor + 0.04
+
+
+def unroll(text, weights, off=()):
+    """Residual streams, attention maps and forecasts after each level, by NumPy.
+
+    Heads that are `off`, each (layer, head), give nothing to the stream.
+    """
+    weights = dict(weights)
+    for layer, head in off:
+        name = f"blocks.{layer}.attention.o_proj.weight"
+        weights[name] = weights[name].copy()
+        weights[name][:, head * 16 : (head + 1) * 16] = 0
+    ids = np.array(grammar().encode(text))
+    c, past = SMALL_GPT, np.tri(len(ids), dtype=bool)
+    x = weights["tokens.weight"][ids] + weights["positions.table.weight"][: len(ids)]
+    streams, maps = [x], []
+    for layer in range(c.n_layers):
+        own = part(weights, f"blocks.{layer}")
+        read = norm(x, own, "attention_norm", c.norm_eps)
+        maps.append(
+            oracle.multihead(read, None, part(own, "attention"), c.n_heads, mask=past)[
+                1
+            ]
+        )
+        x = block(
+            x,
+            own,
+            c.n_heads,
+            form=c.norm,
+            activation=c.activation,
+            eps=c.norm_eps,
+            mask=past,
+        )
+        streams.append(x)
+    table = weights["tokens.weight"].T
+    logits = [norm(x, weights, "norm", c.norm_eps) @ table for x in streams]
+    close(logits[-1].ravel(), oracle.gpt(ids[None], weights, c))
+    forecasts = [np.array([oracle.softmax(row) for row in level]) for level in logits]
+    return streams, maps, forecasts
+
+
+def test_the_live_gpt_computes_what_the_package_does(packaged):
+    seen = try_out(
+        "gpt",
+        """
+        const map = figure.querySelector("[role=slider]");
+        const field = figure.querySelector("[type=text]"), seen = [];
+        const heads = () => [...figure.querySelectorAll("[aria-label^=block]")].map(
+          (button) => button.dataset.value.split(" ").map(Number));
+        const all = () => seen.push([field.value, Number(map.ariaValueNow) - 1, heads(),
+          [...figure.querySelectorAll("td svg:not([style*='3.2rem'])")].map((strip) =>
+            [...strip.querySelectorAll("rect")].map((d) => Number(d.dataset.value))),
+          values(".length"), texts(".says"), values(".says"), texts("th button"),
+          values(".own"), values(".real")]);
+        all();
+        press(map, "ArrowUp"); press(map, "ArrowUp"); all();
+        put(field, "Do some firms grow? Each firm that many old banks trust pays");
+        all();
+        put("the text, to type", "firm firm firm ."); all();
+        return seen;
+        """,
+    )
+    language = grammar()
+    assert [text for text, *_ in seen[:2]] == ["the firms near the new bank"] * 2
+    assert [at for _, at, *_ in seen] == [5, 3, 12, 3]
+    for text, at, heads, strips, lengths, best, shares, words, own, real in seen:
+        ids = np.array(language.encode(text.lower().replace("?", " ?")))
+        streams, maps, forecasts = unroll(language.decode(ids), packaged)
+        close(np.ravel(heads), [m[h, at, : at + 1] for m in maps for h in range(4)])
+        close(np.ravel(strips), [x[at] for x in streams])
+        close(lengths, [np.linalg.norm(x[at]) for x in streams])
+        close(shares, [p[at].max() for p in forecasts])
+        shown_as([line.split()[1] for line in best], [100 * s for s in shares], 0)
+        top = [language.words[p[at].argmax()] for p in forecasts]
+        assert [line.split()[0] for line in best] == top
+        p = forecasts[-1][at]
+        order = sorted(range(52), key=lambda i: -p[i])
+        assert words == [language.words[i] for i in order[:12]]
+        close(own, [*p[order[:12]], p[order[12:]].sum()])
+        if real[0] is not None:
+            true = language.source.next_symbol(ids[None])[0, at + 1]
+            close(real, [*true[order[:12]], true[order[12:]].sum()])
+    assert [real[0] is None for *_, real in seen] == [False, False, False, True]
+
+
+def plural_share(p):
+    """Of the probability of all verbs, the share of plural ones."""
+    mass = [
+        sum(
+            p[i]
+            for i, name in enumerate(grammar().classes)
+            if name in (f"verb {number}", f"intransitive {number}")
+        )
+        for number in ("singular", "plural")
+    ]
+    return mass[1] / sum(mass)
+
+
+def test_heads_of_the_live_gpt_can_be_switched_off(packaged):
+    """What the caption promises, too."""
+    texts = [
+        f"the {subject} near the new {other}"
+        for subject in ("firms", "firm")
+        for other in ("bank", "banks")
+    ]
+    seen = try_out(
+        "gpt",
+        f"""
+        const seen = [], choose = figure.querySelector("select");
+        const own = () => texts("th button").map((word, i) =>
+          [word, values(".own")[i]]);
+        const off = figure.querySelector("[type=checkbox]");
+        const head = (name) => figure.querySelector(`[aria-label="${{name}}"]`);
+        for (const text of {texts}) {{
+          put(choose, text);
+          seen.push([own(), await say()]);
+          off.click(); seen.push([own(), await say()]);
+          off.click();
+        }}
+        head("block 2, head 3").click(); off.click();
+        head("block 1, head 2").click();
+        if (off.checked) throw new Error("another head is off");
+        off.click(); seen.push([own(), await say()]);
+        return seen;
+        """,
+    )
+    language = grammar()
+    cases = [(text, off) for text in texts for off in ((), ((1, 2),))]
+    cases.append((texts[-1], ((1, 2), (0, 1))))
+    for (own, said), (text, off) in zip(seen, cases, strict=True):
+        _, maps, forecasts = unroll(text, packaged, off)
+        p = forecasts[-1][-1]
+        close([share for _, share in own], np.sort(p)[::-1][: len(own)])
+        assert [word for word, _ in own] == [
+            language.words[i] for i in np.argsort(-p)[:12]
+        ]
+        assert f"plural forms have {100 * plural_share(p):.0f}%" in said
+        assert ("is switched off" in said) == bool(off)
+        # The head at the subject alone, and what becomes of the verbs without it.
+        assert maps[1][2, -1, 1] > 0.99 or len(off) > 1
+        right = plural_share(p) > 0.5 if "firms" in text else plural_share(p) < 0.5
+        assert right == ("firms" in text or not off)
+    asked = "does the firm near the banks"
+    assert unroll(asked, packaged)[1][0][0, -1, 0] > 0.9
+    levels = unroll(texts[0], packaged)[-1]
+    assert [language.words[p[-1].argmax()] for p in levels] == ["bank", "near", "see"]
+
+
+def test_the_live_gpt_writes_and_says_what_it_cannot_read(packaged):
+    greedy, odd, full, said, cut, drawn = try_out(
+        "gpt",
+        """
+        const field = figure.querySelector("[type=text]");
+        const button = (text) => [...figure.querySelectorAll("button")].find(
+          (node) => node.textContent === text);
+        for (let i = 0; i < 4; i += 1) button("the likeliest").click();
+        const greedy = field.value;
+        put(field, "the firms near inflation"); const odd = await say();
+        put(field, "the firm");
+        for (let i = 0; i < 20; i += 1) button("the likeliest").click();
+        const full = [field.value.split(" ").length, button("one drawn").disabled];
+        const said = await say();
+        put(figure.querySelector("select"), "the firms near the new banks");
+        const map = figure.querySelector("[role=slider]");
+        for (let i = 0; i < 4; i += 1) press(map, "ArrowUp");
+        button("all 48 words").click(); button("that").click();
+        const cut = [field.value];
+        button("take back").click(); button("take back").click(); cut.push(field.value);
+        cut.push(button("take back").disabled);
+        const drawn = {};
+        for (let i = 0; i < 100; i += 1) {
+          put(field, "the firms near the new bank");
+          button("one drawn").click();
+          const word = field.value.split(" ")[6];
+          drawn[word] = (drawn[word] ?? 0) + 1;
+        }
+        return [greedy, odd, full, said, cut, drawn];
+        """,
+    )
+    text = "the firms near the new bank"
+    p = unroll(text, packaged)[-1][-1][-1]
+    for word in greedy.split()[6:]:
+        likely = unroll(text, packaged)[-1][-1][-1].argmax()
+        assert word == grammar().words[likely]
+        text += f" {word}"
+    assert greedy == text
+    assert odd.startswith("“inflation” is none of the model's words")
+    assert full == [16, True]
+    assert "The figure holds 16 words." in said
+    assert cut == ["the firms that", "the", True]
+    deviation = (p.max() * (1 - p.max()) / 100) ** 0.5
+    assert abs(max(drawn.values()) / 100 - p.max()) < 4 * deviation
+
+
+def test_the_heads_are_those_of_the_published_model():
+    pytest.importorskip("torch")
+    tokens, maps = load("heads", "checkpoints").maps()
+    text = (FOLDER / "weights" / "heads.js").read_text("utf-8")
+    given = json.loads(re.search(r"given.heads = (.*);", text)[1])
+    stored = np.frombuffer(base64.b64decode(given["bytes"]), "u1").reshape(maps.shape)
+    stored = stored.astype(float) / 255
+    assert given["tokens"] == tokens
+    assert abs(stored - maps).max() < 0.5 / 255 + 1e-4
+    first, moved, wide, said = try_out(
+        "heads",
+        """
+        const [map, heads] = figure.querySelectorAll("[role=slider]");
+        const [sentence, shows] = figure.querySelectorAll("select");
+        const cells = (table) => [...table.querySelectorAll("[data-value]")].map(
+          (cell) => Number(cell.dataset.value));
+        const all = async () => [cells(map), cells(heads), await say()];
+        const first = await all();
+        for (let i = 0; i < 2; i += 1) press(map, "ArrowLeft");
+        press(heads, "ArrowRight"); press(heads, "ArrowUp", true);
+        put(shows, "effective");
+        const moved = await all();
+        put(sentence, 1); put(shows, "weight");
+        for (let i = 0; i < 2; i += 1) press(map, "ArrowRight");
+        const wide = await all(), said = [];
+        for (const at of [2, 11]) {
+          press(heads, "ArrowUp", true);
+          for (let i = 0; i < 12; i += 1) press(heads, "ArrowLeft");
+          for (let i = 0; i < at; i += 1) press(heads, "ArrowRight");
+          said.push(await say());
+        }
+        return [first, moved, wide, said];
+        """,
+    )
+    it, animal, cls = 10, 2, 0
+    assert (tokens[0][it], tokens[0][animal], tokens[0][cls]) == (
+        "it",
+        "animal",
+        "[CLS]",
+    )
+    rows = stored[:, :, :, it]
+    effective = rows.sum(axis=-1) ** 2 / (rows**2).sum(axis=-1)
+    for (map_, heads, _), expected_map, expected in (
+        (first, stored[0, 3, 1], rows[0, :, :, animal]),
+        (moved, stored[0, 0, 2], effective[0]),
+        (wide, stored[1, 0, 2], rows[1, :, :, animal]),
+    ):
+        close(map_, expected_map)
+        close(heads, expected)
+    # The caption and the page: 68% and two heads, then one; 18 heads and [CLS].
+    assert "takes 68% from “animal”" in first[-1]
+    assert "2 of 72 heads take over half from “animal”" in first[-1]
+    assert "18 of 72 heads take over half from “[CLS]”" in moved[-1]
+    assert "1 of 72 heads takes over half from “animal”" in wide[-1]
+    assert "In effect it reads 1.0 of 16 tokens" in said[0]
+    assert "In effect it reads 14.7 of 16 tokens" in said[1]
+    nouns = [animal, tokens[0].index("street")]
+    assert np.isin(maps[0, :, :, it].argmax(axis=-1), nouns).sum() == 4
+    before = maps[0, 0, 2].argmax(axis=-1)
+    assert before.tolist() == [0, *range(15)]
 
 
 def test_a_page_loads_its_figures_and_no_other_page_does(book):

@@ -140,17 +140,52 @@ const explore = {
     handle.addEventListener("keydown", (event) => explore.arrows(event, step));
   },
 
-  // Name an element: `build` fills `live`, which then stands for the still picture.
-  define(name, build) {
+  // Large things that scripts of their own hold, by the name of the figure.
+  given: {},
+  load(address) {
+    return new Promise((onload, onerror) => {
+      document.head.append(explore.html("script", { src: address, onload, onerror }));
+    });
+  },
+
+  // Name an element: `build` fills `live`, which then stands for the still picture. Where
+  // it needs a file, `needs` has the address. A large one, with a size, is asked for first.
+  define(name, build, needs = null) {
     customElements.define(`explore-${name}`, class extends HTMLElement {
       connectedCallback() {
-        if (this.dataset.live !== undefined) return;
+        if (this.dataset.live !== undefined || this.start) return;
+        if (needs === null) this.show();
+        else if (needs.size) this.prepend(this.ask());
+        else {
+          const ready = explore.load(needs.address).then(() => this.show());
+          this.start = () => ready;
+        }
+      }
+      show() {
         const live = explore.html("div", {
           class: "explore-live", role: "group", "aria-label": this.dataset.label,
         });
         build(live, this);
         this.append(live);
         this.dataset.live = "";
+        return live;
+      }
+      ask() {
+        const words = explore.html("span", { role: "status" }, `Run it here (${needs.size})`);
+        const start = async () => {
+          words.textContent = "Loading …";
+          try {
+            await explore.load(needs.address);
+            button.remove();
+            explore.set(this.show(), { tabindex: -1 }).focus({ preventScroll: true });
+          } catch {
+            words.textContent = "It could not be loaded. Try again";
+          }
+        };
+        this.start = start;
+        const button = explore.html("button", {
+          type: "button", class: "explore-start", onclick: start }, words);
+        return button;
       }
     });
   },

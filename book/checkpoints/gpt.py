@@ -1,0 +1,78 @@
+"""Train the model of the page on GPT as the page does, for its live figure.
+
+    python book/checkpoints/gpt.py               # into book/_static/explore/weights
+    python book/checkpoints/gpt.py some/folder   # into another folder
+
+The cells of the page run as they stand there, those of PyTorch only, up to its
+training: a quarter of a minute. The file, gpt.js, is a script, since a page opened from
+a folder may load nothing else. It holds the weights under the page's names, as 16-bit
+numbers in base64, and the language: words, and from each state of its source (class of
+the next word, probability, next state).
+"""
+
+import base64
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import jupytext
+import numpy as np
+
+from course_lib import data
+
+ROOT = Path(__file__).resolve().parents[2]
+LAST = "losses = train_gpt("  # what the last cell does
+
+
+def train() -> dict[str, Any]:
+    """Run the page's cells up to its training; return their names."""
+    page = jupytext.read(ROOT / "book" / "architectures" / "gpt.md", fmt="md:myst")
+    names: dict[str, Any] = {}
+    for cell in page.cells:
+        tags = cell.metadata.get("tags", [])
+        if cell.cell_type != "code" or {"nnx", "colab-setup"} & set(tags):
+            continue
+        exec(cell.source, names)
+        if LAST in cell.source:
+            return names
+    raise ValueError(f"a cell of the page must train its model: none says {LAST!r}.")
+
+
+def as_script(weights: dict[str, np.ndarray]) -> str:
+    """Write weights and language as the script that the live figure loads."""
+    language = data.grammar()
+    classes = list(dict.fromkeys(language.classes))
+    source, own = language.source, np.array(language.classes)
+    states = [
+        [
+            [classes.index(name), round(p, 12), int(source.next_state[state, ids[0]])]
+            for name in classes
+            for ids in [np.flatnonzero(own == name)]
+            if (p := source.emission[state, ids].sum()) > 0
+        ]
+        for state in range(source.n_states)
+    ]
+    halves = [a.astype("<f2").tobytes() for a in weights.values()]
+    given = {
+        "words": language.words,
+        "classes": [classes.index(name) for name in language.classes],
+        "names": classes,
+        "states": states,
+        "shapes": {name: a.shape for name, a in weights.items()},
+        "half": base64.b64encode(b"".join(halves)).decode(),
+    }
+    made = "// Made by book/checkpoints/gpt.py, which says what it holds.\n"
+    return f'{made}"use strict";\nexplore.given.gpt = {json.dumps(given)};\n'
+
+
+def main(folder: Path) -> None:
+    """Train and write the file."""
+    weights = train()["model"].state_dict()
+    text = as_script({name: a.numpy() for name, a in weights.items()})
+    (folder / "gpt.js").write_text(text, "utf-8")
+
+
+if __name__ == "__main__":
+    target = ROOT / "book" / "_static" / "explore" / "weights"
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else target)
