@@ -1268,9 +1268,9 @@ CLASS["version_2"] = Case(
 )
 SPARE = json.loads(notebook("", ATTEND, HEAD))
 SPARE["cells"] = [
-    {"cell_type": "raw", "source": "no = python here", "id": "c1", "metadata": {}},
+    {"cell_type": "raw", "source": "no = python here", "id": "1", "metadata": {}},
     *(
-        {"cell_type": "code", "source": "".join(c["source"]), "id": "c1"}
+        {"cell_type": "code", "metadata": {}, "source": "".join(c["source"]), "id": "1"}
         for c in SPARE["cells"][1:]
     ),
 ]

@@ -79,7 +79,7 @@ EXERCISES["rotary"] = Exercise(
     oracle=lambda x, offset: oracle.rotary(x, offset=offset or 0),
     equation=(_rotary,),
     slips={
-        "neighbors make a pair, features 0 and 1; here feature 0 goes with d/2": (
+        "neighbors make a pair, features 0 and 1; here features 0 and d/2 do": (
             "x[..., : d // 2], x[..., d // 2 :] -> x[..., ::2], x[..., 1::2]; "
             "np.concatenate -> np.stack; axis=-1) -> axis=-1).reshape(x.shape)"
         ),
