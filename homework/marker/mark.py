@@ -213,9 +213,12 @@ class Marker:
                 tasks[a.number].seconds * len(tasks[a.number].cases) for a in left
             )
             load = 60 + 2 * explore
-            longest = max(tasks[a.number].seconds for a in left)
             # Before its first case a layer is built and filled.
-            times = Times(load + run, load, 3 * longest + 10)
+            longest = max(
+                tasks[a.number].seconds * (1 if tasks[a.number].weights is None else 3)
+                for a in left
+            )
+            times = Times(load + run, load, longest + 10)
             arrays: list[Any] = []
             job = {
                 "do": "mark",
