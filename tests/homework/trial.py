@@ -10,6 +10,7 @@ import codecs
 import json
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 
 ATTEND = """\
@@ -97,7 +98,7 @@ class Case:
     """One student.
 
     Args:
-        files: By path in the folder of submissions what is in it.
+        files: By path in the folder of submissions what is in it, or what makes it.
         points: Expected of each question; None where there must be none.
         words: Of what the row says.
         bare: The points of the bare process, where they may be others: what it admits.
@@ -107,7 +108,7 @@ class Case:
         quick: Whether the tests mark it.
     """
 
-    files: dict[str, str | bytes]
+    files: dict[str, str | bytes | Callable[[], str]]
     points: list
     words: str = ""
     bare: list | None = None
@@ -1097,21 +1098,21 @@ os.environ["PYTHONPATH"] = home
 )
 honest("a_hundred_thousand_cells", *[f"x{n} = {n}" for n in range(10**5)], ATTEND, HEAD)
 honest("two_thousand_cells", *[f"x{n} = {n}" for n in range(2000)], ATTEND, HEAD)
-CLASS["thirty_megabytes_of_outputs"] = Case(
+CLASS["a_hundred_megabytes_of_outputs"] = Case(
     {
-        "thirty_megabytes_of_outputs.ipynb": notebook(ATTEND, HEAD).replace(
+        "a_hundred_megabytes_of_outputs.ipynb": lambda: notebook(ATTEND, HEAD).replace(
             '"outputs": []',
             '"outputs": [{"output_type": "stream", "name": "stdout", "text": "'
-            + "x" * 15_000_000
+            + "x" * 50_000_000
             + '"}]',
         )
     },
     FULL,
 )
 CLASS["too_large"] = Case(
-    {"too_large.ipynb": notebook(ATTEND, HEAD) + " " * 40_000_000},
+    {"too_large.ipynb": lambda: notebook(ATTEND, HEAD) + " " * 140_000_000},
     [None, None],
-    "more than 32 MB",
+    "more than 128 MB",
     kind="attack",
 )
 CLASS["a_number_without_end"] = Case(
@@ -1436,6 +1437,7 @@ def hand_in(folder, chosen):
         for number, (path, content) in enumerate(CLASS[name].files.items()):
             where = os.path.join(os.fsencode(folder), os.fsencode(path))
             os.makedirs(os.path.dirname(where), exist_ok=True)
+            content = content() if callable(content) else content
             raw = (
                 content.encode("utf-8", "surrogatepass")
                 if isinstance(content, str)
