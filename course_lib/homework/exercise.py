@@ -123,6 +123,14 @@ class Exercise:
         return slips[0] if len(slips) == 1 and callable(slips[0]) else None
 
 
+# Slips of a softmax that must run over the keys, the last axis.
+WRONG_AXES: Mapping[str, str | Equation] = {
+    "softmax runs over the first axis; it must run over the keys, the last axis": (
+        "axis=-1 -> axis=0"
+    ),
+    "softmax runs over axis 1, which is that of the keys only without a batch; "
+    "axis=-1 always is": "axis=-1 -> axis=1",
+}
 EXERCISES: dict[str, Exercise] = {}  # every file in `topics` adds its own
 
 

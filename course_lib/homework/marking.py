@@ -91,7 +91,7 @@ class Marking:
                     if slips[i]
                     else " It matches none of the known slips."
                 )
-            where = f'In the case "{name}" ({self.exercise.call} with {_shapes(case)}) '
+            where = f'In the case "{name}" ({_called(self.exercise.call, case)}) '
             marks.append(CaseMark(name, False, where + found, slips[i]))
         used = tuple(dict.fromkeys(u for o in outcomes for u in o.used))
         return Report(
@@ -229,7 +229,14 @@ def _describe(outputs: Sequence[np.ndarray], expected: Sequence[np.ndarray]) -> 
     return f"it differs from the right result by up to {largest:.2g}{place}."
 
 
-def _shapes(case: Case) -> str:
-    return ", ".join(
-        str(x.shape) if isinstance(x, np.ndarray) else repr(x) for x in case
-    )
+def _called(call: str, case: Case) -> str:
+    """The call as it was made, without what is left out of it, and with what."""
+    given = list(case)
+    while given and given[-1] is None:
+        given.pop()
+    if len(given) < len(case):
+        name, _, rest = call.partition("(")
+        names, _, more = rest.partition(")")
+        call = f"{name}({', '.join(names.split(', ')[: len(given)])}){more}"
+    shapes = (str(x.shape) if isinstance(x, np.ndarray) else repr(x) for x in given)
+    return f"{call} with {', '.join(shapes)}"

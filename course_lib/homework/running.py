@@ -387,6 +387,10 @@ _HINTS = {
     ),
 }
 
+_TRANSPOSED = (
+    "x.T turns all axes round, also that of the batch; x.mT swaps the last two alone."
+)
+
 
 def _no_memory(error: BaseException) -> str:
     frame = _students_frame(error.__traceback__)
@@ -400,9 +404,11 @@ def _explain(error: BaseException) -> str:
     frame = _students_frame(error.__traceback__)
     sentence = f"it raised {type(error).__name__}{_place(frame)}: {text}"
     sentence += "" if text.endswith((".", "!", "?", "…")) else "."
+    shapes = _shapes_in(frame)
     for pattern, hint in _HINTS.items():
         if re.search(pattern, text):
-            return f"{sentence}{_shapes_in(frame)} {hint}"
+            batch = re.search(r"\.T\b.* is \(\d+, \d+, \d", _line(frame) + shapes)
+            return f"{sentence}{shapes} {_TRANSPOSED if batch else hint}"
     return sentence
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from .sheets import read_sheet
 
 KINDS = (".ipynb", ".py")
-LARGEST = 2**25  # bytes of a file
+LARGEST = 2**27  # bytes of a file, which may have pictures in it
 JOINERS = "\u200c\u200d"  # no glyphs, and part of names in Persian or Hindi
 DEEPEST, MOST = 20, 2000  # of one student's folders, and files
 

@@ -40,6 +40,21 @@ BARE = (
 
 
 @dataclass(frozen=True)
+class Times:
+    """Seconds by the clock, after which a sandbox that says nothing is killed.
+
+    Args:
+        whole: For all that it does, from when it is ready.
+        load: Until its first word after that.
+        case: From then on from one word to the next.
+    """
+
+    whole: float
+    load: float
+    case: float
+
+
+@dataclass(frozen=True)
 class Ended:
     """What a sandbox wrote, and how it ended, in words."""
 
@@ -82,19 +97,20 @@ class Isolation:
             **{"OMP_NUM_THREADS": "1", "JAX_PLATFORMS": "cpu", "USER": "student"},
             **{"CUDA_VISIBLE_DEVICES": "", "COURSE_QUIET": "1", "LANG": "C.UTF-8"},
             **{"MPLBACKEND": "agg", "PYTHONDONTWRITEBYTECODE": "1"},
+            "TORCHDYNAMO_DISABLE": "1",  # compiling takes longer than any answer
             "PATH": os.defpath,
         }
 
     def end(self, name: str) -> None:
         """End whatever the process itself has not taken with it."""
 
-    def run(self, room: Path, job: bytes, seconds: float) -> Ended:
+    def run(self, room: Path, job: bytes, times: Times) -> Ended:
         """Run one job.
 
         Args:
             room: As `furnish` makes it.
             job: For the process's input.
-            seconds: By the clock, from when it is ready until it is killed.
+            times: After which it is killed.
         """
         name = f"sandbox-{secrets.token_hex(8)}"
         with tempfile.TemporaryDirectory() as made, tempfile.TemporaryFile() as given:
@@ -114,7 +130,7 @@ class Isolation:
                 **self.user,
             )
             try:
-                return _watch(process, seconds, self.megabytes)
+                return _watch(process, times, self.megabytes)
             finally:
                 _kill(process)
                 self.end(name)
@@ -319,29 +335,49 @@ def _python() -> list[str]:
     return [sys.executable, "-P", "-m", "sandbox"]
 
 
-def _watch(process: subprocess.Popen, seconds: float, megabytes: int) -> Ended:
+class _Clock:
+    """Runs from now for so many seconds, in which a process may work or sleep.
+
+    Standing in line for a processor doesn't count, but for who stands there behind its
+    own processes: these may work for as long as it may take, all together.
+    """
+
+    def __init__(self, pid: int, seconds: float):
+        self.pid, self.seconds, self.given = pid, seconds, 0.0
+        self.deadline = time.monotonic() + seconds
+        self.waited, self.worked = _waited(pid), _worked(pid)
+
+    def over(self) -> bool:
+        """Whether the time is up."""
+        late = time.monotonic() > self.deadline
+        if late and _worked(self.pid) - self.worked < self.seconds:
+            most = PATIENCE * self.seconds
+            more = min(_waited(self.pid) - self.waited, most) - self.given
+            self.deadline += max(more, 0.0)
+            self.given += max(more, 0.0)
+        return time.monotonic() > self.deadline
+
+
+def _watch(process: subprocess.Popen, times: Times, megabytes: int) -> Ended:
     """Read what comes, until the process ends, is too slow, too large or too many."""
     said = bytearray()
     reader = threading.Thread(target=_collect, args=(process.stdout, said), daemon=True)
     reader.start()
-    deadline, how, ready = time.monotonic() + START, "", False
-    before = began = given = 0.0
+    whole = silence = _Clock(process.pid, START)
+    heard, words, how = 0, 0, ""
     while not how:
-        if said and not ready:  # the first word is the sandbox's own
-            deadline, ready = time.monotonic() + seconds, True
-            before, began = _waited(process.pid), _worked(process.pid)
         with contextlib.suppress(subprocess.TimeoutExpired):
-            status = process.wait(timeout=0.2)
-            how = _name(status)
+            how = _name(process.wait(timeout=0.2))
             break
-        # Standing in line doesn't count, but for who stands there behind its own
-        # processes: these may work for as long as it may take, all together.
-        late = time.monotonic() > deadline
-        if late and ready and _worked(process.pid) - began < seconds:
-            more = min(_waited(process.pid) - before, PATIENCE * seconds) - given
-            deadline, given = deadline + max(more, 0.0), given + max(more, 0.0)
-        if time.monotonic() > deadline:
-            how = f"{TOO_LONG} {seconds if ready else START:g} s. Does every loop end?"
+        if len(said) > heard:
+            if not heard:  # the first word is the sandbox's own
+                whole = _Clock(process.pid, times.whole)
+            heard, words = len(said), words + 1
+            longest = times.load if words == 1 else times.case
+            silence = _Clock(process.pid, longest)
+        late = next((clock for clock in (silence, whole) if clock.over()), None)
+        if late is not None:
+            how = f"{TOO_LONG} {late.seconds:g} s. Does every loop end?"
         elif len(said) >= LARGEST:
             how = "wrote more than a result can be."
         else:

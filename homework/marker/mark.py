@@ -19,7 +19,7 @@ from course_lib.homework.running import Outcome
 
 from .assignment import Assignment
 from .handed_in import LARGEST, HandedIn, readable
-from .isolation import Ended, Isolation
+from .isolation import Ended, Isolation, Times
 from .room import furnish
 
 # What an answer has no use for, and who wants to get around the marker has.
@@ -152,7 +152,7 @@ class Marker:
         job = {"do": "read", "name": name, "odd": ODD, **self._most(60)}
         job["megabytes"] = 2000
         made = wire.frame(job, [np.frombuffer(raw, np.uint8)])
-        ended = self._run(frozenset(), made, 60)
+        ended = self._run(frozenset(), made, Times(60, 60, 60))
         header = next((h for h, _ in list(wire.frames(ended.raw))[1:]), None)
         if header is None:
             raise ValueError(f"while it was read, the reader {ended.how}")
@@ -172,10 +172,10 @@ class Marker:
     def _most(self, seconds: float) -> dict[str, Any]:
         return {"seconds": seconds, "megabytes": self.limits.megabytes}
 
-    def _run(self, forbidden: frozenset[str], job: bytes, seconds: float) -> Ended:
+    def _run(self, forbidden: frozenset[str], job: bytes, times: Times) -> Ended:
         with self._lock:
             room = self._room(forbidden)
-        return self.isolation.run(room, job, seconds)
+        return self.isolation.run(room, job, times)
 
     def _reports(
         self,
@@ -212,12 +212,18 @@ class Marker:
             run = sum(
                 tasks[a.number].seconds * len(tasks[a.number].cases) for a in left
             )
-            clock = 60 + 2 * explore + run
+            load = 60 + 2 * explore
+            # Before its first case a layer is built and filled.
+            longest = max(
+                tasks[a.number].seconds * (1 if tasks[a.number].weights is None else 3)
+                for a in left
+            )
+            times = Times(load + run, load, longest + 10)
             arrays: list[Any] = []
             job = {
                 "do": "mark",
                 **{"wing": wing, "cells": cells, "explore_seconds": explore},
-                **{"instead": instead or {}, **self._most(clock)},
+                **{"instead": instead or {}, **self._most(times.whole)},
                 "parts": [
                     {
                         "part": a.number,
@@ -227,7 +233,7 @@ class Marker:
                     for a in left
                 ],
             }
-            ended = self._run(forbidden, wire.frame(job, arrays), clock)
+            ended = self._run(forbidden, wire.frame(job, arrays), times)
             sizes = {a.number: len(tasks[a.number].cases) for a in left}
             found, loaded = _believe(ended, sizes)
             if not loaded and explore:  # a line that only explores may have ended it

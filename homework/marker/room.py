@@ -21,7 +21,7 @@ HERE = Path(__file__).resolve().parent
 LIBRARY = Path(course_lib.__file__).resolve().parent
 # What stays as it is even if all of the package is forbidden: no answer is in it.
 KEPT = ("arrays", "checks", "config", "optional", "plot", "bridge")
-HOMEWORK = ("running.py", "exercise.py", "toy_model.py")  # how an answer is called
+HOMEWORK = ("running.py", "toy_model.py")  # how an answer is called
 IN_PYTHON = (
     *("jax._src", "flax.nnx", "flax.linen", "optax", "scipy.special"),
     *("jax.experimental.pallas", "torch.nn.attention", "torch.onnx.ops"),
@@ -71,13 +71,14 @@ def furnish(folder: Path, forbidden: tuple[str, ...]) -> Path:
     """
     ignored = shutil.ignore_patterns("__pycache__", "oracle", "homework")
     shutil.copytree(LIBRARY, folder / PACKAGE, ignore=ignored, dirs_exist_ok=True)
+    homework = folder / PACKAGE / "homework"
+    homework.mkdir()
+    shutil.copy(LIBRARY / "homework" / "exercise.py", homework)  # has a softmax
     for path in (folder / PACKAGE).rglob("*.py"):
         module = path.relative_to(folder).with_suffix("").parts
         tree = ast.parse(path.read_text(encoding="utf-8"))
         Emptied(".".join(p for p in module if p != "__init__"), forbidden).visit(tree)
         path.write_text(ast.unparse(ast.fix_missing_locations(tree)), encoding="utf-8")
-    homework = folder / PACKAGE / "homework"
-    homework.mkdir()
     (homework / "__init__.py").write_text(STUDENTS_SIDE)
     for name in HOMEWORK:
         shutil.copy(LIBRARY / "homework" / name, homework)

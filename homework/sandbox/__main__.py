@@ -155,7 +155,7 @@ def _limit(job: dict[str, Any]) -> None:
     limit(resource.RLIMIT_CORE, 0)
     limit(resource.RLIMIT_FSIZE, 2**26)
     limit(resource.RLIMIT_NOFILE, 1024)
-    limit(resource.RLIMIT_CPU, int(job["seconds"]) + 5)
+    limit(resource.RLIMIT_CPU, int(job["seconds"]) * (os.cpu_count() or 1) + 5)
     status = Path("/proc/self/status")
     if status.exists():
         lines = status.read_text().splitlines()

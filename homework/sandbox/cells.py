@@ -92,7 +92,9 @@ def transform(source: str) -> str:
 
     source = source.encode("utf-8", "replace").decode("utf-8")
     # A cell that is timed is a cell; its lines stay where they are.
-    source = re.sub(r"\A\s*%%(time|timeit|capture|prun)\b.*", "", source)
+    timed = re.compile(r"\A(\s*)%%(time|timeit|capture|prun)\b.*")
+    while timed.match(source):
+        source = timed.sub(r"\1", source)
     try:
         return TransformerManager().transform_cell(source)
     except Exception:  # no cell of Python at all: its SyntaxError is said later
@@ -108,13 +110,15 @@ class Shell:
 
     def run_cell_magic(self, name: str, line: str, body: str) -> None:
         """`%%writefile`, whose module a later cell may import."""
-        if name == "writefile":
+        if name in ("writefile", "file"):
             Path(line.split()[-1]).write_text(body, encoding="utf-8")
 
     def run_line_magic(self, name: str, line: str, *more: Any) -> None:
-        """`%time` and its statement."""
+        """`%time` and its statement, `%run` and a file that an earlier cell wrote."""
         if name == "time":
             self.run(transform(line))
+        elif name == "run":
+            self.run(transform(Path(line.split()[0]).read_text(encoding="utf-8")))
 
     def getoutput(self, *command: Any) -> list[str]:
         """`!command`, whose output is nothing here."""
@@ -144,9 +148,9 @@ class Submission:
         seconds: float,
         instead: dict[str, str] | None = None,
     ):
-        self.module = ModuleType("submission")
+        self.module = ModuleType("__main__")
         # Dataclasses and pickle look it up; and nothing of ours stays in reach.
-        sys.modules["submission"] = sys.modules["__main__"] = self.module
+        sys.modules["__main__"] = self.module
         self.names = vars(self.module)
         self.names["display"] = lambda *args, **kwargs: None
         shell = Shell(self._run_within)
@@ -248,17 +252,24 @@ class Submission:
 
 _DEFINITIONS = (
     *(ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef),
-    ast.ClassDef,
+    *(ast.ClassDef, ast.Pass),
 )
 
 
-def defines(statement: ast.stmt) -> bool:
+def defines(statement: ast.AST) -> bool:
     """Whether it only defines: a function, a class, an import, a constant."""
-    plain = isinstance(statement, (ast.Assign, ast.AnnAssign)) and not any(
-        isinstance(part, (ast.Call, ast.ListComp, ast.Await))
-        for part in ast.walk(statement)
-    )
+    if isinstance(statement, (ast.If, ast.Try, ast.ExceptHandler)):
+        blocks = ("body", "handlers", "orelse", "finalbody")
+        inside = [x for block in blocks for x in getattr(statement, block, ())]
+        tested = getattr(statement, "test", None)
+        return not (tested and _calls(tested)) and all(map(defines, inside))
+    plain = isinstance(statement, (ast.Assign, ast.AnnAssign)) and not _calls(statement)
     return plain or isinstance(statement, _DEFINITIONS)
+
+
+def _calls(node: ast.AST) -> bool:
+    kinds = (ast.Call, ast.ListComp, ast.Await)
+    return any(isinstance(part, kinds) for part in ast.walk(node))
 
 
 def bound(statement: ast.AST) -> set[str]:

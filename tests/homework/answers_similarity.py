@@ -53,6 +53,11 @@ wrong(
 )
 wrong(
     NW,
+    "only the keys are divided",
+    lambda xp, q, k, v, h: xp.softmax(-(norms(xp, q, k / h) ** 2) / 2) @ v,
+)
+wrong(
+    NW,
     "bandwidth is not squared",
     lambda xp, q, k, v, h: xp.softmax(-(norms(xp, q, k) ** 2) / (2 * h)) @ v,
 )
@@ -134,6 +139,7 @@ wrong(SL, "not divided by their sum", lambda xp, q, k, v, t: xp.exp(k @ q / t) @
 wrong(SL, "these are the weights", lambda xp, q, k, v, t: xp.softmax(k @ q / t))
 wrong(SL, "this is their mean", lambda xp, q, k, v, t: v.mean(0))
 wrong(SL, "temperature is not used", lambda xp, q, k, v, t: xp.softmax(k @ q) @ v)
+wrong(SL, "after the softmax", lambda xp, q, k, v, t: xp.softmax(k @ q) / t @ v)
 wrong(SL, "multiplied", lambda xp, q, k, v, t: xp.softmax(t * (k @ q)) @ v)
 wrong(
     SL,
@@ -167,6 +173,12 @@ def down(xp, s):
 
 
 wrong("softmax", "down the columns", down)
+wrong("softmax", "the first axis", lambda xp, s: xp.exp(s) / xp.exp(s).sum(0))
+wrong(
+    "softmax",
+    "axis 1",
+    lambda xp, s: xp.exp(s) / xp.exp(s).sum(axis=1, keepdims=True),
+)
 wrong(
     "softmax", "exp overflows", lambda xp, s: xp.exp(s) / xp.exp(s).sum(-1)[..., None]
 )
@@ -183,9 +195,9 @@ wrong("softmax", "of the whole array", one_shift)
 # --- self_attention
 
 
-def one_head(xp, x, w_q, w_k, w_v, by=None):
+def one_head(xp, x, w_q, w_k, w_v, by=None, axis=-1):
     scores = (x @ w_q) @ (x @ w_k).mT / (w_q.shape[-1] ** 0.5 if by is None else by)
-    return xp.softmax(scores) @ (x @ w_v)
+    return xp.softmax(scores, axis) @ (x @ w_v)
 
 
 @right("self_attention")
@@ -207,6 +219,9 @@ wrong(
 wrong(
     SA, "divided by d, not", lambda xp, x, q, *w: one_head(xp, x, q, *w, by=q.shape[-1])
 )
+wrong(SA, "d ** 1 / 2", lambda xp, x, q, *w: one_head(xp, x, q, *w, by=q.shape[-1] / 2))
+wrong(SA, "the first axis", lambda xp, *a: one_head(xp, *a, axis=0))
+wrong(SA, "over axis 1", lambda xp, *a: one_head(xp, *a, axis=1))
 wrong(
     SA,
     "runs over the queries",
@@ -300,12 +315,18 @@ def root(q, k):
     return q @ k.mT / math.sqrt(k.shape[-1])
 
 
-def over_queries(xp, q, k, v, mask=None):
-    s = root(q, k) if mask is None else xp.where(mask, root(q, k), -INF)
-    return xp.softmax(s, -2) @ v
+def over(axis):
+    def answer(xp, q, k, v, mask=None):
+        s = root(q, k) if mask is None else xp.where(mask, root(q, k), -INF)
+        return xp.softmax(s, axis) @ v
+
+    return answer
 
 
-wrong(A, "runs over the queries", over_queries)
+wrong(A, "d ** 1 / 2", scores_with(lambda xp, q, k: q @ k.mT / (q.shape[-1] ** 1 / 2)))
+wrong(A, "runs over the queries", over(-2))
+wrong(A, "the first axis", over(0))
+wrong(A, "over axis 1", over(1))
 wrong(
     A,
     "softmax is missing",
@@ -590,7 +611,10 @@ def pairs(j, d):
 
 S = "sinusoidal"
 wrong(S, "wavelength of its own", waves(lambda j, d: j / d))
-wrong(S, "the exponent is i / d_model", waves(lambda j, d: (j // 2) / d))
+wrong(
+    S, "hardly anything", waves(lambda j, d: 2 - math.log((j // 2 or 1e-99) / d, 1e4))
+)
+wrong(S, "not doubled", waves(lambda j, d: (j // 2) / d))
 
 
 def in_halves(xp, n, d):
@@ -651,7 +675,8 @@ def neighbors(xp, x, offset=0):
 R = "rotary"
 wrong(R, "neighbors make a pair", neighbors)
 wrong(R, "the other way", turned(sign=-1))
-wrong(R, "the exponent is i / Dh", turned(step=1))
+wrong(R, "not doubled", turned(step=1))
+wrong(R, "hardly anything", lambda xp, x, offset=0: x)
 wrong(R, "same speed", turned(base=1.0))
 wrong(R, "counted from 1", turned(start=1))
 

@@ -101,7 +101,12 @@ wrong(MS, "read the wrong way", lambda xp, s, m: xp.softmax(xp.where(m, -INF, s)
 wrong(MS, "applied after", lambda xp, s, m: xp.softmax(s) * xp.real(m))
 wrong(MS, "set to 0", lambda xp, s, m: xp.softmax(s * xp.real(m)))
 wrong(MS, "-10,000 is", lambda xp, s, m: xp.softmax(xp.where(m, s, -10000.0)))
-wrong(MS, "over the queries", lambda xp, s, m: xp.softmax(xp.where(m, s, -INF), -2))
+for words, axis in (("the queries", -2), ("the first axis", 0), ("axis 1", 1)):
+    wrong(
+        MS,
+        words,
+        lambda xp, s, m, axis=axis: xp.softmax(xp.where(m, s, -INF), axis),
+    )
 
 
 def no_shift(xp, s, m):
@@ -168,6 +173,9 @@ NORMS = {
         lambda xp, x, e: (x - x.mean()) / xp.sqrt(((x - x.mean()) ** 2).mean() + e)
     ),
     "over the positions": norm_but(over_positions),
+    "only the mean": norm_but(
+        lambda xp, x, e: x - x.mean(-1)[..., None] / xp.sqrt(xp.variance(x) + e)
+    ),
     "mean is not subtracted": norm_but(
         lambda xp, x, e: x / xp.sqrt(xp.variance(x) + e)
     ),

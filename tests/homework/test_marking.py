@@ -161,6 +161,30 @@ def test_an_error_shows_the_students_line_its_shapes_and_a_hint(mark):
     assert "b.mT swaps" in text
 
 
+@pytest.mark.filterwarnings("ignore:The use of `x.T`")
+def test_turning_round_the_axes_of_a_batch_is_told(mark, wing):
+    def attention(q, k, v, mask=None):
+        scores = q @ k.T / math.sqrt(q.shape[-1])
+        return XP[wing.name].softmax(scores) @ v
+
+    text = repr(mark(attention, "attention"))
+    assert '"a batch" (f(q, k, v) with' in text
+    assert "x.T turns all axes round" in text
+
+
+@pytest.mark.parametrize(
+    ("exercise", "call"),
+    [
+        ("multihead", "(layer(x), built with (12, 3) with (2, 5, 12))"),
+        ("rotary", "(f(x) with (7, 6))"),
+        ("linear_attention", "(f(q, k, v) with"),
+        ("layer_norm", "(f(x, weight, bias, eps) with (7,), (7,), (7,), 1e-05)"),
+    ],
+)
+def test_what_a_case_leaves_out_of_the_call_is_not_shown(exercise, call, mark):
+    assert call in repr(mark(lambda *a, **k: None, exercise))
+
+
 def test_an_error_within_the_library_shows_the_line_that_called_it(wing, mark, no_hook):
     def attention(q, k, v, mask=None):
         return wing.lib.attention(q, k[..., :1], v)

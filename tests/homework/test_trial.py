@@ -9,12 +9,13 @@ import os
 import pathlib
 import subprocess
 import sys
+import time
 
 import psutil
 import pytest
 import trial
 from marker.handed_in import HandedIn
-from marker.isolation import WAYS, choose
+from marker.isolation import WAYS, Times, choose
 
 LIMITS = {"seconds": 20, "explore_seconds": 10, "megabytes": 600}
 SAFE = [name for name, way in WAYS.items() if way.safe]
@@ -145,7 +146,7 @@ print(json.dumps({{
 }}))
 """
     )
-    found = json.loads(isolation.run(room, b"", 60).raw)
+    found = json.loads(isolation.run(room, b"", Times(60, 60, 60)).raw)
     assert found["secret"] == "FileNotFoundError"
     assert found["processes"] <= 3
     assert found["network"] in ("ConnectionRefusedError", "OSError")
@@ -207,25 +208,43 @@ def test_where_bubblewrap_cannot_deny_namespaces_the_filter_does(tmp_path, monke
         choose()
 
 
-@pytest.mark.parametrize(("worked", "asked"), [(0.0, 3), (99.0, 1)])
-def test_who_waits_for_its_own_processes_has_no_more_time(worked, asked, monkeypatch):
+@pytest.mark.parametrize(("worked", "given"), [(0.0, 0.3), (99.0, 0.0)])
+def test_who_waits_for_its_own_processes_has_no_more_time(worked, given, monkeypatch):
     """A busy machine costs nobody anything; a hundred processes of one's own do."""
     from marker import isolation
 
-    waited, times = iter((0.0, 0.3, 0.3, 0.3)), []
-    monkeypatch.setattr(
-        isolation, "_waited", lambda pid: times.append(pid) or next(waited, 0.3)
-    )
-    work = iter((0.0,))
+    waited, work = iter((0.0,)), iter((0.0,))
+    monkeypatch.setattr(isolation, "_waited", lambda pid: next(waited, 0.3))
     monkeypatch.setattr(isolation, "_worked", lambda pid: next(work, worked))
-    code = "import sys, time; print(1, flush=True); time.sleep(60)"
+    clock = isolation._Clock(0, 0.1)
+    time.sleep(0.11)
+    assert clock.over() == (given == 0)
+    assert clock.given == given
+    time.sleep(0.31)
+    assert clock.over()
+
+
+@pytest.mark.parametrize(
+    ("words", "longest"), [(0, 0.9), (1, 0.7), (3, 0.5), (10**9, 2)]
+)
+def test_a_sandbox_that_says_nothing_is_not_waited_for(words, longest, monkeypatch):
+    """Nor is one that says something for ever."""
+    from marker import isolation
+
+    monkeypatch.setattr(isolation, "START", 0.9)
+    code = f"""
+import time
+for _ in range({words}):
+    print(1, flush=True)
+    time.sleep(0.3)
+time.sleep(60)
+"""
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
     try:
-        ended = isolation._watch(process, 0.1, 10**6)
+        ended = isolation._watch(process, Times(2, 0.7, 0.5), 10**6)
     finally:
         process.stdout.close()
-    assert isolation.TOO_LONG in ended.how
-    assert len(times) == asked
+    assert ended.how.startswith(f"{isolation.TOO_LONG} {longest} s")
 
 
 def test_work_is_counted_of_all_that_a_process_started():

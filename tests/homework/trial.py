@@ -10,6 +10,7 @@ import codecs
 import json
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 
 ATTEND = """\
@@ -97,7 +98,7 @@ class Case:
     """One student.
 
     Args:
-        files: By path in the folder of submissions what is in it.
+        files: By path in the folder of submissions what is in it, or what makes it.
         points: Expected of each question; None where there must be none.
         words: Of what the row says.
         bare: The points of the bare process, where they may be others: what it admits.
@@ -107,7 +108,7 @@ class Case:
         quick: Whether the tests mark it.
     """
 
-    files: dict[str, str | bytes]
+    files: dict[str, str | bytes | Callable[[], str]]
     points: list
     words: str = ""
     bare: list | None = None
@@ -1097,21 +1098,21 @@ os.environ["PYTHONPATH"] = home
 )
 honest("a_hundred_thousand_cells", *[f"x{n} = {n}" for n in range(10**5)], ATTEND, HEAD)
 honest("two_thousand_cells", *[f"x{n} = {n}" for n in range(2000)], ATTEND, HEAD)
-CLASS["thirty_megabytes_of_outputs"] = Case(
+CLASS["a_hundred_megabytes_of_outputs"] = Case(
     {
-        "thirty_megabytes_of_outputs.ipynb": notebook(ATTEND, HEAD).replace(
+        "a_hundred_megabytes_of_outputs.ipynb": lambda: notebook(ATTEND, HEAD).replace(
             '"outputs": []',
             '"outputs": [{"output_type": "stream", "name": "stdout", "text": "'
-            + "x" * 15_000_000
+            + "x" * 50_000_000
             + '"}]',
         )
     },
     FULL,
 )
 CLASS["too_large"] = Case(
-    {"too_large.ipynb": notebook(ATTEND, HEAD) + " " * 40_000_000},
+    {"too_large.ipynb": lambda: notebook(ATTEND, HEAD) + " " * 140_000_000},
     [None, None],
-    "more than 32 MB",
+    "more than 128 MB",
     kind="attack",
 )
 CLASS["a_number_without_end"] = Case(
@@ -1142,6 +1143,212 @@ CLASS["nobody_but_a_sharp_s"] = Case(
 )
 CLASS["nobody_but_two"] = Case(
     {"nobody_voss.ipynb": notebook(BLANK)}, [0, 0], row="nobody_voss"
+)
+
+# --- more honest forms, and more that is odd
+honest(
+    "other_cells",
+    "%%bash\npip list\nfor x in a b; do echo $x; done",
+    "%%html\n<b>x</b>",
+    "%%capture out\n%%time\n" + ATTEND,
+    "%%writefile mine.py\n" + HEAD,
+    "!pip install -q einops > log.txt\n%pip install einops\n%cd ..\n%env A=1\n%load_ext tensorboard",
+    "%run mine.py\n%timeit -n 1 attend",
+    "exit()",
+    "%reset -f",
+    quick=True,
+)
+honest(
+    "under_an_if",
+    "import os\nos._exit(1)",
+    "try:\n    import torch\nexcept ImportError:\n    torch = None\nif True:\n    "
+    + ATTEND.replace("\n", "\n    "),
+    "if __name__ == '__main__':\n    " + HEAD.replace("\n", "\n    "),
+    quick=True,
+)
+honest("defined_twice", WRONG, HEAD, ATTEND, "def head(\n")
+honest(
+    "windows_lines",
+    *[c.replace("\n", "\r\n") for c in ("%time 1\n!ls\n", ATTEND, HEAD)],
+)
+honest("twenty_thousand_lines", ATTEND + "%time 1\n" + "x = 1\n" * 20_000, HEAD)
+honest("a_long_sum", ATTEND, "x = " + "1 + " * 50_000 + "1", HEAD)
+honest(
+    "warnings_are_errors",
+    "import warnings, numpy\nwarnings.simplefilter('error')\nnumpy.seterr(all='raise')",
+    ATTEND,
+    HEAD,
+)
+honest(
+    "warnings_are_errors_in_jax",
+    "import warnings, numpy\nwarnings.simplefilter('error')\nnumpy.seterr(all='raise')",
+    JAX,
+    "jax.config.update('jax_enable_x64', True)\njax.config.update('jax_debug_nans', False)",
+    HEAD,
+)
+honest(
+    "other_defaults",
+    ATTEND,
+    "torch.set_default_dtype(torch.float64)\ntorch.set_grad_enabled(False)\ntorch.set_num_interop_threads(2)\n"
+    "torch.set_default_device('cuda')\nimport locale\nlocale.setlocale(locale.LC_ALL, 'de_DE.UTF-8')",
+    HEAD,
+)
+honest(
+    "decorated",
+    "import functools, torch\n"
+    + ATTEND.replace(
+        "def attend", "@torch.compile\n@torch.inference_mode()\ndef attend"
+    ),
+    HEAD.replace(
+        "def head", "@functools.cache\n@torch.compile(dynamic=True)\ndef head"
+    ),
+    quick=True,
+)
+honest(
+    "scripted_by_torch",
+    ATTEND.replace("mask=None", "mask: torch.Tensor | None = None").replace(
+        "def attend", "@torch.jit.script\ndef attend"
+    ),
+    HEAD,
+)
+honest(
+    "compiled_by_nnx",
+    "from flax import nnx\n" + JAX.replace("def attend", "@nnx.jit\ndef attend"),
+    HEAD,
+)
+honest(
+    "a_callable",
+    ATTEND.replace("attend", "plain"),
+    "class Attend(torch.nn.Module):\n    def forward(self, *given): return plain(*given), None\n\nattend = Attend()",
+    "import functools\nhead = functools.partial(lambda attend, x, w_q, w_k, w_v: attend(x @ w_q, x @ w_k, x @ w_v)[0], attend)",
+)
+honest(
+    "by_another_name",
+    "from course_lib import torch as ct\nfrom torch import nn\n",
+    ATTEND.replace("import torch", "torch = __import__('torch')"),
+    HEAD,
+)
+honest(
+    "calls_from_the_first_cell",
+    "import torch\nprint(head(1, 2, 3, 4))",
+    HEAD,
+    ATTEND,
+    "asyncio = 1\nlist = sum = time = 2",
+)
+honest("keyboard_interrupt", ATTEND, "raise KeyboardInterrupt", HEAD)
+honest(
+    "leaves_threads",
+    ATTEND,
+    "import threading, time, atexit, concurrent.futures\natexit.register(lambda: time.sleep(3000))\n"
+    "threading.Thread(target=lambda: time.sleep(3000)).start()\npool = concurrent.futures.ThreadPoolExecutor()\npool.submit(time.sleep, 3000)",
+    HEAD,
+)
+CLASS["version_2"] = Case(
+    {
+        "version_2.ipynb": json.dumps(
+            {
+                **{"metadata": {"name": "x"}, "nbformat": 2, "nbformat_minor": 0},
+                "worksheets": [
+                    {
+                        "cells": [
+                            {
+                                "cell_type": "code",
+                                "language": "python",
+                                "outputs": [],
+                                "input": c,
+                                "prompt_number": 1,
+                            }
+                            for c in (ATTEND, HEAD)
+                        ]
+                    }
+                ],
+            }
+        )
+    },
+    FULL,
+)
+SPARE = json.loads(notebook("", ATTEND, HEAD))
+SPARE["cells"] = [
+    {"cell_type": "raw", "source": "no = python here", "id": "1", "metadata": {}},
+    *(
+        {"cell_type": "code", "metadata": {}, "source": "".join(c["source"]), "id": "1"}
+        for c in SPARE["cells"][1:]
+    ),
+]
+SPARE["metadata"] = {
+    "widgets": {"application/vnd.jupyter.widget-state+json": {"a": {}}},
+    "kernelspec": {},
+}
+CLASS["fields_missing_and_ids_twice"] = Case(
+    {"fields_missing_and_ids_twice.ipynb": json.dumps(SPARE)}, FULL
+)
+CLASS["another_language"] = Case(
+    {"another_language.ipynb": notebook("library(torch)\nattend <- function(q) q")},
+    [None, None],
+    "can't be graded",
+)
+CLASS["a_zip"] = Case(
+    {"a_zip/mine.zip": b"PK\5\6" + bytes(18)}, [None, None], "must be an .ipynb or .py"
+)
+for name, made, words in (
+    ("a_generator", "(x for x in [q])", "returned generator"),
+    ("an_array_of_numpy", "q.numpy()", "returned a NumPy array"),
+    ("half_precision", "v.bfloat16().mean(-2, keepdim=True)", "returned bfloat16"),
+    ("booleans", "(q @ k.mT @ v) > 0", "returned bool where"),
+    ("a_sparse_tensor", "(q @ k.mT @ v).to_sparse()", "In the case"),
+    ("a_tensor_without_storage", "(q @ k.mT @ v).to('meta')", "In the case"),
+    (
+        "nan_of_another_kind",
+        "(q @ k.mT @ v).view(torch.int32).fill_(-1).view(torch.float32)",
+        "NaN",
+    ),
+):
+    attack(name, f"{DEF}    return {made}", words=words)
+attack(
+    "functions_of_torch_that_lie",
+    "class Liar(torch.Tensor):\n    @classmethod\n    def __torch_function__(cls, *a, **k): return Liar(torch.zeros(1))\n"
+    "    def __array__(self, *a, **k): return __import__('numpy').array([object()])\n    def __eq__(self, other): return True\n"
+    + DEF
+    + "    return Liar(v)",
+)
+attack(
+    "changes_what_it_returned",
+    "import threading, time\ndef later(x):\n    while True: x += 1\n"
+    + DEF
+    + "    out = q @ k.mT @ v\n    threading.Thread(target=later, args=(out,), daemon=True).start()\n    return out",
+)
+attack(
+    "swallows_the_alarm",
+    DEF
+    + "    while True:\n        try:\n            while True: pass\n        except BaseException: pass",
+    words="did not end within",
+)
+attack(
+    "one_operation_without_end",
+    DEF + "    return 10 ** 10 ** 9",
+    words="did not end within",
+)
+attack(
+    "watches_every_line",
+    "import sys, threading\nf = lambda *a: f\nsys.settrace(f); sys.setprofile(f); threading.settrace(f)\n"
+    + DEF
+    + "    return q",
+)
+attack("interrupts", DEF + "    raise KeyboardInterrupt", words="killed by SIGINT")
+attack(
+    "no_path_and_no_modules",
+    "import sys\nsys.path.clear(); sys.meta_path.clear(); sys.modules.clear()\n"
+    + DEF
+    + "    return q",
+    points=(0, 0),
+)
+cheat(
+    "the_markers_softmax",
+    "from course_lib.homework.exercise import softmax\n"
+    + DEF
+    + "    return torch.tensor(softmax((q @ k.mT / q.shape[-1] ** 0.5).numpy(), -1)).float() @ v",
+    words="It calls course_lib.homework.exercise.softmax",
+    quick=True,
 )
 
 
@@ -1230,6 +1437,7 @@ def hand_in(folder, chosen):
         for number, (path, content) in enumerate(CLASS[name].files.items()):
             where = os.path.join(os.fsencode(folder), os.fsencode(path))
             os.makedirs(os.path.dirname(where), exist_ok=True)
+            content = content() if callable(content) else content
             raw = (
                 content.encode("utf-8", "surrogatepass")
                 if isinstance(content, str)
@@ -1318,6 +1526,7 @@ def main():
     parser.add_argument("names", nargs="*")
     parser.add_argument("--isolation", default="bubblewrap")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--folder", type=pathlib.Path, help="to go on in after a stop")
     given = parser.parse_args()
     chosen = [n for n in given.names or CLASS if expected(CLASS[n], given.isolation)]
     limits = {
@@ -1325,10 +1534,9 @@ def main():
         "explore_seconds": 15,
         "megabytes": 600,
     }
-    with tempfile.TemporaryDirectory(prefix="trial-") as folder:
-        rows = mark(
-            pathlib.Path(folder), given.isolation, chosen, jobs=given.jobs, **limits
-        )
+    with tempfile.TemporaryDirectory(prefix="trial-") as made:
+        folder = given.folder or pathlib.Path(made)
+        rows = mark(folder, given.isolation, chosen, jobs=given.jobs, **limits)
     wrong = 0
     for name, row in rows.items():
         case = CLASS[name]

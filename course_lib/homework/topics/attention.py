@@ -38,6 +38,11 @@ EXERCISES["softmax"] = Exercise(
             "axis=-1 -> axis=max(-2, -s.ndim)"
         ),
         "exp overflows; subtract each row's largest score first": "",
+        "the sum runs along the first axis; it must run along the last, axis=-1": (
+            "axis=-1 -> axis=0"
+        ),
+        "the sum runs along axis 1, which is the last one only of a matrix; axis=-1 "
+        "always is": "axis=-1 -> axis=1",
         "the scores are divided by their sum, without exp": (
             "exps / exps.sum(axis -> s / s.sum(axis"
         ),
@@ -92,8 +97,11 @@ EXERCISES["attention"] = Exercise(
         "the scores are multiplied by sqrt(d), not divided": "/ math -> * math",
         "the weights are divided by sqrt(d) after the softmax; divide the scores "
         "before it": " / math.sqrt(d) ->; return -> return 1 / math.sqrt(d) *",
+        "the scores are divided by d / 2, which d ** 1 / 2 is; the root is "
+        "d ** (1 / 2)": "math.sqrt(d) -> (d / 2)",
         "softmax runs over the queries; it must run over the keys, so that each row "
         "sums to 1": "axis=-1 -> axis=-2",
+        **piece.WRONG_AXES,
         "softmax is missing: raw scores weigh the values": (
             "softmax(scores, axis=-1) -> scores"
         ),

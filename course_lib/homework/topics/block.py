@@ -44,8 +44,8 @@ def _norm_layer(w, x):
 _NORM_SLIPS = {
     "eps is added to the standard deviation; it belongs inside the root, next to "
     "the variance": "np.sqrt(variance + eps) -> (np.sqrt(variance) + eps)",
-    "the variance is divided by n - 1; here it is divided by n (torch.var and torch."
-    "std need correction=0)": "= _mean(centered**2) -> = x.var(-1, ddof=1)[..., None]",
+    "the variance is divided by n - 1; here it is divided by n: set correction "
+    "or ddof to 0": "= _mean(centered**2) -> = x.var(-1, ddof=1)[..., None]",
     "the variance is the sum of the squares; their mean is asked for": (
         "= _mean(centered**2) -> = x.shape[-1] * _mean(centered**2)"
     ),
@@ -54,6 +54,9 @@ _NORM_SLIPS = {
     ),
     "mean and variance run over the positions; they must run over the features, "
     "the last axis": "axis=-1 -> axis=max(-2, -x.ndim)",
+    "only the mean is divided by the root; put the difference in parentheses": (
+        "return centered -> return (x - _mean(x); + eps) -> + eps))"
+    ),
     "the mean is not subtracted": "return centered -> return x",
     "this is RMSNorm: nothing is centered, not even inside the root": " - _mean(x) ->",
     "eps is missing: a vector of equal numbers is 0/0": " + eps ->",

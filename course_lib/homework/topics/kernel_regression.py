@@ -42,6 +42,8 @@ EXERCISES["nadaraya_watson"] = Exercise(
         ),
         "the ½ in exp(-u²/2) is missing": " / 2) -> )",
         "the distance is multiplied by the bandwidth, not divided": "/ h -> * h",
+        "only the keys are divided by the bandwidth; put the difference in "
+        "parentheses": "keys[None] -> keys[None] / h; distance / h -> distance",
         "the bandwidth is not squared: u = distance / h goes into u²": (
             "/ h -> / np.sqrt(h)"
         ),
@@ -148,6 +150,8 @@ EXERCISES["soft_lookup"] = Exercise(
         "the scores are multiplied by the temperature, not divided": (
             "/ temperature -> * temperature"
         ),
+        "the weights are divided by the temperature after the softmax; divide the "
+        "scores before it": (" / temperature ->; weights @ -> weights / temperature @"),
         "the score is minus the distance; the dot product is asked for": (
             "keys @ query -> -np.linalg.norm(keys - query, axis=-1)"
         ),

@@ -3,7 +3,7 @@
 import numpy as np
 
 from course_lib import oracle
-from course_lib.homework.exercise import EXERCISES, Exercise, softmax
+from course_lib.homework.exercise import EXERCISES, WRONG_AXES, Exercise, softmax
 
 
 def _sizes(rng):
@@ -129,6 +129,7 @@ EXERCISES["masked_softmax"] = Exercise(
         "softmax runs over the queries; it must run over the keys": (
             "axis=-1 -> axis=-2"
         ),
+        **WRONG_AXES,
         "exp overflows; subtract each row's largest allowed score first": (
             "softmax( -> unshifted_softmax("
         ),

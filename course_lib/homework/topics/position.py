@@ -34,8 +34,11 @@ EXERCISES["sinusoidal"] = Exercise(
     slips={
         "every feature has a wavelength of its own; a sine and the cosine after it "
         "share one": "features // 2 -> features / 2",
-        "the exponent is i / d_model; it is 2i / d_model, with i counting pairs": (
+        "the pair's number is not doubled in the exponent: pair 3 has 6 / d_model": (
             "2 * i -> i"
+        ),
+        "hardly anything turns: 10000 ** 2 * m / d is not 10000 ** (2 * m / d)": (
+            "10000 ** (2 * i / d_model) -> 10000**2 * i / d_model"
         ),
         "the sines come first and then the cosines; they take turns": (
             "arange(d_model) -> r_[0:d_model:2, 1:d_model:2]"
@@ -76,14 +79,19 @@ EXERCISES["rotary"] = Exercise(
     oracle=lambda x, offset: oracle.rotary(x, offset=offset or 0),
     equation=(_rotary,),
     slips={
-        "neighbors make a pair, features 0 and 1; here feature i goes with i + Dh/2": (
+        "neighbors make a pair, features 0 and 1; here features 0 and d/2 do": (
             "x[..., : d // 2], x[..., d // 2 :] -> x[..., ::2], x[..., 1::2]; "
             "np.concatenate -> np.stack; axis=-1) -> axis=-1).reshape(x.shape)"
         ),
         "the vectors turn the other way: check the two signs of the sine": (
             "positions[:, None] -> -positions[:, None]"
         ),
-        "the exponent is i / Dh; it is 2i / Dh, with i counting pairs": "2 * i -> i",
+        "the pair's number is not doubled in the exponent: pair 3 has 6 / d": (
+            "2 * i -> i"
+        ),
+        "hardly anything turns: 10000 ** 2 * m / d is not 10000 ** (2 * m / d)": (
+            "10000 ** (2 * i / d) -> 10000**2 * i / d"
+        ),
         "all pairs turn at the same speed; the power of 10000 slows them": "10000 -> 1",
         "positions are counted from 1; they start at 0": "(n) -> (1, n + 1)",
         "the positions run along an axis before the last two; they are the last but "

@@ -35,8 +35,11 @@ EXERCISES["self_attention"] = Exercise(
         "the scores are divided by the square root of the width D of the words, not "
         "of the width d of the queries": "q.shape[-1] -> x.shape[-1]",
         "the scores are divided by d, not by its square root": "math.sqrt(q -> (q",
+        "the scores are divided by d / 2, which d ** 1 / 2 is; the root is "
+        "d ** (1 / 2)": "math.sqrt(q.shape[-1]) -> (q.shape[-1] / 2)",
         "softmax runs over the queries; it must run over the keys, so that each row "
         "sums to 1": "axis=-1 -> axis=-2",
+        **piece.WRONG_AXES,
         "softmax is missing: raw scores weigh the values": (
             "softmax( -> (; , axis=-1 ->"
         ),
