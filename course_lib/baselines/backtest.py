@@ -66,8 +66,8 @@ class Backtest:
         """Pinball loss of each forecast, averaged over its quantiles, `N H C`."""
         check_levels(levels, self.forecasts.shape[3:])
         above = self.actual[..., None] - self.forecasts
-        levels = np.asarray(levels)
-        return np.maximum(levels * above, (levels - 1) * above).mean(-1)
+        rank = np.asarray(levels)
+        return np.maximum(rank * above, (rank - 1) * above).mean(-1)
 
     @property
     def inside(self) -> np.ndarray:
