@@ -170,7 +170,10 @@ DEFAULTS = {
     },
     BERTConfig: COMMON | {"norm": "post", "norm_eps": 1e-12, "n_token_types": 2},
     ViTConfig: COMMON | {"norm_eps": 1e-12, "n_channels": 3},
-    ForecasterConfig: COMMON | {"patch_size": 1, "n_series": 1, "reading": "all"},
+    ForecasterConfig: {
+        **COMMON,
+        **{"patch_size": 1, "n_series": 1, "n_quantiles": None, "reading": "all"},
+    },
     Seq2SeqConfig: {
         **COMMON,
         **{"activation": "relu", "norm": "post", "position": "sinusoidal"},

@@ -50,6 +50,7 @@ def draw(rng, config=CONFIG, b=B):
             "reading": st.sampled_from(READINGS),
             "patch_size": st.sampled_from([1, 5, P]),
             "n_series": st.sampled_from([1, C]),
+            "n_quantiles": st.sampled_from([None, 1, 2]),
             "horizon": st.sampled_from([1, H]),
         }
     ),

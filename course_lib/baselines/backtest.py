@@ -10,7 +10,8 @@ and is compared with what came (Tashman 2000, doi:10.1016/S0169-2070(00)00065-0)
 
 A method is a function that is fitted to what is known, `known` of shape `T C`, and
 returns a function from a past, `T C`, and a horizon H to forecasts, `H C`. Neither is
-given anything but a copy of the series up to the origin.
+given anything but a copy of the series up to the origin. One that forecasts Q quantiles
+returns `H C Q`.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from course_lib.checks import check_size
+from course_lib.checks import check_levels, check_size
 from course_lib.optional import missing
 
 __all__ = [
@@ -35,13 +36,13 @@ class Backtest:
     """Forecasts from N origins, beside what came."""
 
     origins: np.ndarray  #: The last step known to each forecast, `N`
-    forecasts: np.ndarray  #: `N H C`
+    forecasts: np.ndarray  #: `N H C`, or quantiles `N H C Q`
     actual: np.ndarray  #: `N H C`
 
     @property
     def mse(self) -> np.ndarray:
         """Mean squared error by horizon and series, `H C`."""
-        return ((self.forecasts - self.actual) ** 2).mean(0)
+        return (self._errors**2).mean(0)
 
     @property
     def rmse(self) -> np.ndarray:
@@ -59,7 +60,29 @@ class Backtest:
 
     def losses(self, step: int, series: int = 0) -> np.ndarray:
         """Squared errors `step` steps ahead, from 1, of one series, `N`."""
-        return (self.forecasts - self.actual)[:, step - 1, series] ** 2
+        return self._errors[:, step - 1, series] ** 2
+
+    def pinball(self, levels: Sequence[float]) -> np.ndarray:
+        """Pinball loss of each forecast, averaged over its quantiles, `N H C`."""
+        check_levels(levels, self.forecasts.shape[3:])
+        above = self.actual[..., None] - self.forecasts
+        rank = np.asarray(levels)
+        return np.maximum(rank * above, (rank - 1) * above).mean(-1)
+
+    @property
+    def inside(self) -> np.ndarray:
+        """Whether what came lies between the first and the last quantile, `N H C`."""
+        low, high = self.forecasts[..., 0], self.forecasts[..., -1]
+        return (low <= self.actual) & (self.actual <= high)
+
+    @property
+    def _errors(self) -> np.ndarray:
+        if self.forecasts.ndim != 3:
+            raise ValueError(
+                "squared errors are of one forecast a step, N H C: got quantiles of "
+                f"shape {self.forecasts.shape}. Their loss is pinball(levels)."
+            )
+        return self.forecasts - self.actual
 
 
 def rolling_origins(
@@ -111,19 +134,20 @@ def backtest(
     rolling_origins(
         len(series), horizon=horizon, first=int(origins.min()), last=int(origins.max())
     )
-    forecasts = np.empty((len(origins), horizon, series.shape[1]))
+    forecasts = []
     forecast: Forecast | None = None
     for i, origin in enumerate(origins):
         if forecast is None or i % refit_every == 0:
             forecast = fit(series[: origin + 1].copy())
         made = np.asarray(forecast(series[: origin + 1].copy(), horizon))
-        if made.shape != forecasts.shape[1:]:
+        shape = (horizon, series.shape[1])
+        if made.shape[:2] != shape or made.ndim > 3:
             raise ValueError(
-                f"forecasts must be H C, here {forecasts.shape[1:]}: got {made.shape}."
+                f"forecasts must be H C or H C Q, H C here {shape}: got {made.shape}."
             )
-        forecasts[i] = made
+        forecasts.append(made)
     actual = np.stack([series[t + 1 : t + 1 + horizon] for t in origins])
-    return Backtest(origins, forecasts, actual)
+    return Backtest(origins, np.stack(forecasts), actual)
 
 
 class DieboldMariano(NamedTuple):
@@ -132,19 +156,24 @@ class DieboldMariano(NamedTuple):
     #: The mean difference of the losses in its standard errors; negative if the first
     #: forecasts have the smaller losses.
     statistic: float
-    p_value: float  #: Two-sided, from the normal distribution
+    p_value: float  #: Two-sided
 
 
 def diebold_mariano(
-    ours: np.ndarray, theirs: np.ndarray, *, lags: int
+    ours: np.ndarray, theirs: np.ndarray, *, lags: int, small_sample: bool = False
 ) -> DieboldMariano:
     """Diebold-Mariano test: do two forecasts have equal losses on average?
 
     Diebold and Mariano 1995, doi:10.1080/07350015.1995.10524599, with the standard
     error of Newey and West 1987, doi:10.2307/1913610, by statsmodels. Losses h steps
     ahead overlap and need at least h - 1 lags, the autocovariances in that error.
+
+    With `small_sample` the statistic is made smaller, as if h = lags + 1, and compared
+    with the t distribution instead of the normal (Harvey, Leybourne and Newbold 1997,
+    doi:10.1016/S0169-2070(96)00719-4; their own error weighs all lags equally).
     """
     try:
+        from scipy.stats import t
         from statsmodels.api import OLS
     except ImportError as error:
         raise missing("The standard error needs", "statsmodels", "data") from error
@@ -156,4 +185,9 @@ def diebold_mariano(
     difference = np.asarray(ours) - np.asarray(theirs)
     on_one = OLS(difference, np.ones(len(difference)))
     found = on_one.fit(cov_type="HAC", cov_kwds={"maxlags": lags})
-    return DieboldMariano(float(found.tvalues[0]), float(found.pvalues[0]))
+    statistic, p_value = float(found.tvalues[0]), float(found.pvalues[0])
+    if small_sample:
+        n, h = len(difference), lags + 1
+        statistic *= np.sqrt((n + 1 - 2 * h + h * (h - 1) / n) / n)
+        p_value = 2 * t.sf(abs(statistic), n - 1)
+    return DieboldMariano(float(statistic), float(p_value))

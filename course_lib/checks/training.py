@@ -1,12 +1,16 @@
 """The rules of a training run, for both wings; each breach is a `ValueError`."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from course_lib.checks.numbers import check_size
 
-__all__ = ["check_fit", "check_loss", "check_mesh", "check_stack", "check_world"]
+__all__ = [
+    "check_fit", "check_levels", "check_loss", "check_mesh", "check_stack",
+    "check_world",
+]  # fmt: skip
 
 
 def check_world(
@@ -64,6 +68,21 @@ def check_loss(value: Any, n_rows: int) -> tuple[Any, Any]:
             "Average over the batch first, with .mean()."
         )
     return (total, count) if pair else (total * n_rows, count)
+
+
+def check_levels(levels: Sequence[float], quantiles: Sequence[int]) -> None:
+    """Refuse levels that are not one for each of the forecast's last axis, in order."""
+    if tuple(quantiles) != (len(levels),):
+        raise ValueError(
+            f"levels must be one for each quantile: got {len(levels)} levels for "
+            f"quantiles of shape {tuple(quantiles)}."
+        )
+    between = [0.0, *levels, 1.0]
+    if any(low >= high for low, high in pairwise(between)):
+        raise ValueError(
+            "levels must rise, between 0 and 1 and without either: got "
+            f"{tuple(levels)}. The 80% band is that from 0.1 to 0.9."
+        )
 
 
 def check_fit(

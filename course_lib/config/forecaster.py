@@ -21,6 +21,8 @@ class ForecasterConfig(TransformerConfig):
         horizon: Steps H that it forecasts.
         patch_size: Steps in a token, which divide the past; 1 makes every step one.
         n_series: Series C, seen and forecast together.
+        n_quantiles: Numbers Q for each forecast, such as its quantiles, on an axis of
+            their own; None means one number and no such axis.
         reading: Where the forecast is read: from "all" tokens side by side, each with
             weights of its own, or from their "mean".
         position: "learned", "sinusoidal" or "none".
@@ -30,15 +32,22 @@ class ForecasterConfig(TransformerConfig):
     horizon: int
     patch_size: int = 1
     n_series: int = 1
+    n_quantiles: int | None = None
     reading: str = "all"
 
     _positions: ClassVar[tuple[str, ...]] = ADDED_POSITIONS
 
     def __post_init__(self):
         super().__post_init__()
-        self._check_sizes("horizon", "n_series")
+        self._check_sizes("horizon", "n_series", "n_quantiles")
         check_choice("reading", self.reading, READINGS)
         check_divides("patch_size", self.patch_size, "past", self.past)
+
+    @property
+    def forecast_shape(self) -> tuple[int, ...]:
+        """Of one window's forecast: `H C`, or `H C Q` if there are quantiles."""
+        quantiles = () if self.n_quantiles is None else (self.n_quantiles,)
+        return (self.horizon, self.n_series, *quantiles)
 
     @property
     def n_patches(self) -> int:

@@ -9,6 +9,7 @@ from course_lib.oracle.block import *
 from course_lib.oracle.efficient_attention import *
 from course_lib.oracle.graph import *
 from course_lib.oracle.kernel_regression import *
+from course_lib.oracle.loss import *
 from course_lib.oracle.masks import *
 from course_lib.oracle.models import *
 from course_lib.oracle.norm import *

@@ -177,11 +177,13 @@ def vit(images: np.ndarray, weights: Weights, config: Any) -> np.ndarray:
 
 
 def forecaster(past: np.ndarray, weights: Weights, config: Any) -> np.ndarray:
-    """Patch transformer for forecasting (PatchTST): `B H C` from a past `B P C`.
+    """Patch transformer for forecasting (PatchTST): `B H C *Q` from a past `B P C`.
 
     Nie et al. 2023, section 3.1, arXiv:2211.14730.
     """
-    size, steps = config.patch_size, (config.horizon, config.n_series)
+    size, steps = config.patch_size, [config.horizon, config.n_series]
+    if config.n_quantiles is not None:
+        steps.append(config.n_quantiles)
     tokens = []
     for i in range(config.n_patches):
         patch = past[:, i * size : (i + 1) * size].reshape(len(past), -1)

@@ -11,8 +11,11 @@ read at once from the tokens side by side.
 Departures: layer norm before each part where theirs is a batch norm after it; patches
 do not overlap; several series share a token, where theirs go through the same model one
 by one (which is ours with one series and a larger batch); a window is not rescaled by
-its own mean and deviation. `reading="mean"` averages the tokens in eq. 3.
+its own mean and deviation. `reading="mean"` averages the tokens in eq. 3. With
+`n_quantiles`, W has as many rows for each step and series; `pinball` trains them.
 """
+
+import math
 
 import torch
 from jaxtyping import Float
@@ -43,9 +46,9 @@ class Forecaster(nn.Module):
         )
         self.norm = final_norm(config)
         read = d_model * (n_tokens if config.reading == "all" else 1)
-        self.head = linear(read, config.horizon * config.n_series)
+        self.head = linear(read, math.prod(config.forecast_shape))
 
-    def forward(self, past: Float[Tensor, "B P C"]) -> Float[Tensor, "B H C"]:
+    def forward(self, past: Float[Tensor, "B P C"]) -> Float[Tensor, "B H C *Q"]:
         """Forecast every series at every step of the horizon, next step first.
 
         The past comes oldest step first, on the scale of training.
@@ -59,4 +62,4 @@ class Forecaster(nn.Module):
             x = block(x)
         x = self.norm(x)
         x = x.flatten(1) if config.reading == "all" else x.mean(dim=1)
-        return self.head(x).unflatten(-1, (config.horizon, config.n_series))
+        return self.head(x).unflatten(-1, config.forecast_shape)

@@ -1,9 +1,11 @@
 """Back-tests: nothing after the origin is seen, and the rivals are statsmodels' own."""
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from course_lib import data
 from course_lib.baselines import (
@@ -213,6 +215,62 @@ def test_diebold_mariano_has_its_size_under_equal_accuracy():
     assert np.mean(np.array(found) < 0.05) == pytest.approx(0.05, abs=0.035)
 
 
+def test_in_small_samples_the_statistic_is_that_of_harvey_and_others(rng):
+    n, h = 37, 4
+    y, one, two = rng.standard_normal((3, n))
+    losses = (one - y) ** 2, (two - y) ** 2
+    plain = diebold_mariano(*losses, lags=h - 1)
+    found = diebold_mariano(*losses, lags=h - 1, small_sample=True)
+    factor = np.sqrt((n + 1 - 2 * h + h * (h - 1) / n) / n)
+    assert found.statistic == pytest.approx(factor * plain.statistic)
+    tail = 2 * stats.t.sf(abs(found.statistic), n - 1)
+    assert found.p_value == pytest.approx(tail)
+    assert found.p_value > plain.p_value
+
+
+def normal_quantiles(known):
+    """The band of a random walk with normal steps, of levels 0.1, 0.5 and 0.9."""
+    spread = np.diff(known, axis=0).std(0)
+
+    def forecast(past, horizon):
+        roots = np.sqrt(np.arange(1, horizon + 1))[:, None, None]
+        return past[-1][:, None] + roots * spread[:, None] * stats.norm.ppf(LEVELS)
+
+    return forecast
+
+
+LEVELS = (0.1, 0.5, 0.9)
+
+
+def test_quantiles_are_marked_by_the_pinball_loss(series):
+    at = rolling_origins(len(series), horizon=H, first=60)
+    made = backtest(normal_quantiles, series, at, H)
+    assert made.forecasts.shape == (len(at), H, 2, 3)
+    by_hand = np.mean(
+        [
+            np.where(u > 0, level * u, (level - 1) * u)
+            for i, level in enumerate(LEVELS)
+            for u in [made.actual - made.forecasts[..., i]]
+        ],
+        axis=0,
+    )
+    np.testing.assert_allclose(made.pinball(LEVELS), by_hand)
+    inside = made.actual >= made.forecasts[..., 0]
+    inside &= made.actual <= made.forecasts[..., 2]
+    np.testing.assert_array_equal(made.inside, inside)
+
+
+def test_a_random_walks_own_quantiles_cover_what_they_say():
+    y = np.random.default_rng(5).standard_normal((2003, 1)).cumsum(0)
+    at = rolling_origins(len(y), horizon=3, first=500, every=3)
+    made = backtest(normal_quantiles, y, at, 3)
+    assert made.inside.mean(0)[:, 0] == pytest.approx([0.8] * 3, abs=0.05)
+    middle = made.forecasts[..., 1:2]
+    for stretch in (0.5, 1.5):
+        worse = replace(made, forecasts=middle + stretch * (made.forecasts - middle))
+        assert (worse.pinball(LEVELS).mean(0) > made.pinball(LEVELS).mean(0)).all()
+
+
 def test_growth_from_1985_to_2007_is_forecast_better_by_an_autoregression():
     macro = data.macro()
     first, last = (macro.quarters.index(quarter) for quarter in ("1985Q1", "2007Q3"))
@@ -237,6 +295,15 @@ def test_growth_from_1985_to_2007_is_forecast_better_by_an_autoregression():
             lambda y: backtest(lambda known: lambda past, h: past[:1], y, [9], 2),
             r"here \(2, 2\): got \(1, 2\)",
         ),
+        (
+            lambda y: backtest(normal_quantiles, y, [99], 2).mse,
+            r"\(1, 2, 2, 3\). Their loss is pinball",
+        ),
+        (
+            lambda y: backtest(normal_quantiles, y, [99], 2).pinball((0.1, 0.9)),
+            "got 2 levels for quantiles of shape \\(3,\\)",
+        ),
+        (lambda y: backtest(random_walk, y, [99], 2).pinball((0.5,)), "got 1 levels"),
         (lambda y: diebold_mariano(y[:, 0], y[:, 0], lags=1), "different losses"),
         (lambda y: diebold_mariano(y[:3, 0], y[:4, 0], lags=1), "same origins"),
         (lambda y: autoregression(max_lags=0), "max_lags"),

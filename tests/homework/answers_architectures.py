@@ -895,6 +895,7 @@ wrong(
 )
 
 
+<<<<<<< HEAD
 # --- Quantization
 
 
@@ -948,3 +949,52 @@ wrong(AM, "rounded down", lambda xp, w, q, g: rounding(xp, w, q, g, code=xp.floo
 wrong(AM, "the largest weight itself", lambda xp, w, q, g: rounding(xp, w, 1, g))
 wrong(AM, "twice too small", lambda xp, w, q, g: rounding(xp, w, 2 * q, g))
 wrong(AM, "into q + 1 parts", lambda xp, w, q, g: rounding(xp, w, q + 1, g))
+=======
+@right("interval_score")
+def winkler(xp, low, high, actual, share):
+    miss = (low - actual) * xp.real(actual < low) + (actual - high) * xp.real(
+        actual > high
+    )
+    return (high - low + miss / ((1 - share) / 2)).mean()
+
+
+@right("interval_score")
+def by_two_pinballs(xp, low, high, actual, share):
+    alpha = (1 - share) / 2
+
+    def pinball(q, level):
+        u = actual - q
+        return xp.where(u > 0, level * u, (level - 1) * u)
+
+    return ((pinball(low, alpha) + pinball(high, 1 - alpha)) / alpha).mean()
+
+
+def scored(width=1.0, cost=None, size=None, total=None):
+    def answer(xp, low, high, actual, share):
+        below = xp.where(actual < low, low - actual, 0 * low)
+        above = xp.where(actual > high, actual - high, 0 * low)
+        factor = 2 / (1 - share) if cost is None else cost(share)
+        miss = below + above if size is None else size(xp, below, above)
+        score = width * (high - low) + factor * miss
+        return score.mean() if total is None else total(score)
+
+    return answer
+
+
+IS = "interval_score"
+wrong(IS, "is not counted", scored(width=0.0))
+wrong(IS, "as a reward", scored(width=-1.0))
+wrong(IS, "1 / (1 - share) here", scored(cost=lambda share: 1 / (1 - share)))
+wrong(IS, "2 / share here", scored(cost=lambda share: 2 / share))
+wrong(IS, "which is divided by", scored(cost=lambda share: 2 * (1 - share)))
+wrong(IS, "falls below", scored(size=lambda xp, below, above: above))
+wrong(IS, "falls above", scored(size=lambda xp, below, above: below))
+wrong(
+    IS,
+    "misses are counted",
+    scored(size=lambda xp, below, above: xp.real((below + above) > 0)),
+)
+wrong(IS, "are squared", scored(size=lambda xp, below, above: (below + above) ** 2))
+wrong(IS, "this is the sum", scored(total=lambda score: score.sum()))
+wrong(IS, "for each interval", scored(total=lambda score: score))
+>>>>>>> d3705c5acbe711e969aa4c12bc8c6265ca438f97

@@ -24,6 +24,7 @@ from tiny import (
 )
 from wings import assert_close
 
+from course_lib import oracle
 from course_lib.config import TrainConfig
 from course_lib.training import (
     Batches,
@@ -91,6 +92,55 @@ def test_the_sum_over_its_count_is_the_mean(wing, rng):
     mean = wing.lib.cross_entropy(wing.array(logits), wing.array(targets))
     assert int(count) == 10
     assert_close(wing.numpy(total) / 10, wing.numpy(mean))
+
+
+LEVELS = (0.2, 0.5, 0.9)
+
+
+def test_the_pinball_loss_is_the_mean_of_its_equation(wing, rng):
+    quantiles, actual = rng.standard_normal((2, 5, 3)), rng.standard_normal((2, 5))
+    got = wing.lib.pinball(wing.array(quantiles), wing.array(actual), LEVELS)
+    expected = oracle.pinball(quantiles, actual, LEVELS).mean()
+    np.testing.assert_allclose(wing.numpy(got), expected, rtol=1e-12)
+
+
+def test_the_pinball_loss_is_smallest_at_the_quantiles(wing, rng):
+    draws = rng.exponential(size=101)
+    best = np.quantile(draws, LEVELS)
+    grid = np.linspace(0, 5, 401)
+    for i, level in enumerate(LEVELS):
+        one = [
+            float(wing.lib.pinball(wing.array(np.full((101, 1), q)), y, (level,)))
+            for y in [wing.array(draws)]
+            for q in (best[i], *grid)
+        ]
+        assert one[0] <= min(one) + 1e-12
+
+
+def test_the_gradient_of_the_pinball_loss_counts_what_lies_below(wing, rng):
+    actual, q = rng.standard_normal(7), np.array([-0.3, 0.1, 0.6])
+    (grad,) = wing.grad(
+        lambda x: 21 * wing.lib.pinball(x, wing.array(actual), LEVELS),
+        np.tile(q, (7, 1)),
+    )
+    expected = [
+        (actual < x).sum() - 7 * level for x, level in zip(q, LEVELS, strict=True)
+    ]
+    np.testing.assert_allclose(grad.sum(0), expected, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("levels", "words"),
+    [
+        ((0.5,), "got 1 levels for quantiles of shape"),
+        ((0.1, 0.9, 0.5), "levels must rise"),
+        ((0.0, 0.5, 0.9), "without either"),
+        ((0.1, 0.5, 1.0), "without either"),
+    ],
+)
+def test_levels_that_fit_no_quantiles_are_refused(wing, no_hook, levels, words):
+    with pytest.raises(ValueError, match=words):
+        wing.lib.pinball(wing.array(np.ones((2, 3))), wing.array(np.ones(2)), levels)
 
 
 def test_where_no_target_counts_loss_and_gradient_are_zero(wing, rng):

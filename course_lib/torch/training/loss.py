@@ -1,4 +1,4 @@
-r"""Cross-entropy, the loss of predicting one of V classes (PyTorch).
+r"""Losses: cross-entropy of one of V classes, pinball loss of quantiles (PyTorch).
 
     L = -sum_n [(1 - ε) log p_n(y_n) + (ε / V) sum_v log p_n(v)] / N          (eq. 1)
 
@@ -7,15 +7,23 @@ where p_n is the softmax of row n of the logits, y_n its target, ε the label sm
 count.
 
 A departure from the framework's own: where no target counts, the loss is 0, not NaN.
+
+    rho_τ(u) = max(τ u, (τ - 1) u),   u = y - q                          (eq. 2)
+
+is the pinball loss of q as the quantile of level τ (Koenker and Bassett 1978,
+doi:10.2307/1913643).
 """
 
+from collections.abc import Sequence
+
+import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from course_lib.checks import check_logits
+from course_lib.checks import check_levels, check_logits
 
-__all__ = ["cross_entropy", "cross_entropy_sum"]
+__all__ = ["cross_entropy", "cross_entropy_sum", "pinball"]
 
 
 def cross_entropy_sum(
@@ -54,3 +62,19 @@ def cross_entropy(
         logits, targets, ignore_index=ignore_index, label_smoothing=label_smoothing
     )
     return total / count.clamp(min=1)
+
+
+def pinball(
+    quantiles: Float[Tensor, "*B Q"],
+    actual: Float[Tensor, "*B"],
+    levels: Sequence[float],
+) -> Float[Tensor, ""]:
+    """Pinball loss, averaged over all quantiles of all forecasts: eq. 2.
+
+    Its mean is smallest where each q is the quantile of its level, which rise from one
+    to the next, between 0 and 1.
+    """
+    check_levels(levels, quantiles.shape[-1:])
+    rank = quantiles.new_tensor(levels)
+    above = actual[..., None] - quantiles  # *B Q
+    return torch.maximum(rank * above, (rank - 1) * above).mean()
