@@ -98,10 +98,11 @@ outputs: $(INSTALLED) ## Run the notebooks, compare with what is stored (part of
 		--nbval --nbval-current-env --nbval-cell-timeout 300
 	$(BIN)/python book/_ext/pages.py
 
-# Of all pages, or of some: `make shake PAGES="attention depth"`.
+# Of all pages, or of some: `make shake PAGES="attention depth"`. SHAKES="sse nudge" for these.
 PAGES ?=
 shake: $(INSTALLED) ## Run pages as other processors would: which outputs move?
-	$(BIN)/python book/_ext/shake.py $(PAGES) --jobs $(JOBS)
+	$(BIN)/python book/_ext/shake.py $(PAGES) --jobs $(JOBS) \
+		$(if $(SHAKES),--shake $(SHAKES))
 
 # For other versions than the pinned ones: outputs may differ, what the text says of them not.
 executed: $(INSTALLED) ## Run the notebooks; only their own assertions count
