@@ -14,7 +14,13 @@ QKV = {"q": HEADS, "k": HEADS, "v": HEADS}
 BERT = config.BERTConfig(vocab_size=7, max_len=5, d_model=4, n_layers=1, n_heads=2)
 MASK = {"n_queries": 3, "n_keys": 5}
 
-# Arguments of every piece that has sizes; a tuple is the shape of a tensor.
+
+def a_linear(wing):
+    return wing.make(wing.lib.linear, 6, 5)
+
+
+# Arguments of every piece that has sizes; a tuple is the shape of a tensor, a function
+# of a wing makes a part.
 PIECES = {
     "ALiBi": {"n_heads": 3},
     "AdditiveAttention": {"d_query": 4, "d_context": 5, "d_hidden": 3},
@@ -35,6 +41,7 @@ PIECES = {
     "MultiHeadAttention": {
         "d_model": 8, "n_heads": 2, "n_kv_heads": 1, "d_head": 3, "window": 2,
     },
+    "QuantizedLinear": {"layer": a_linear, "group": 3},
     "RNN": {"d_in": 3, "d_model": 5},
     "RecurrentSeq2Seq": {
         "source_vocab_size": 7, "target_vocab_size": 5, "d_model": 4,
@@ -56,6 +63,8 @@ PIECES = {
     "norm_layer": {"d_model": 3},
     "padding_mask": {"lengths": [1, 3], "n_keys": 5},
     "prefix_mask": {**MASK, "n_prefix": 1},
+    "quantize": {"model": lambda wing: wing.make(wing.lib.FeedForward, 6), "group": 3},
+    "quantize_weight": {"w": (2, 6), "group": 3},
     "repeat_heads": {"t": HEADS, "n_heads": 6},
     "sinusoidal": {"n_positions": 5, "d_model": 4},
     "split_heads": {"x": (2, 5, 12), "d_head": 4},
@@ -90,8 +99,8 @@ PLAIN = [
 ]
 # Whole numbers that are no sizes, or those of a search, which are tried with it.
 OTHERS = {
-    "ignore_index", "k", "max_new_tokens", "n_beams", "n_residual", "offset", "pad_id",
-    "rank", "seed", "start_id", "start_token", "stop_token", "top_k", "world",
+    "ignore_index", "k", "max_new_tokens", "n_beams", "n_draft", "n_residual", "offset",
+    "pad_id", "rank", "seed", "start_id", "start_token", "stop_token", "top_k", "world",
 }  # fmt: skip
 
 
@@ -101,6 +110,7 @@ def build(wing, name, arguments):
         key: wing.array(np.ones(value), "float32") if type(value) is tuple else value
         for key, value in arguments.items()
     }
+    given |= {key: f(wing) for key, f in given.items() if inspect.isfunction(f)}
     if "rngs" in parameters(piece):
         from flax import nnx
 

@@ -37,10 +37,12 @@ ECONOMIST = {"peers", "identification", "forecasting", "forecasting-macro"}
 ENGINEER = {
     "modern-block",
     "kv-cache",
+    "serving",
     "long-sequences",
     "efficient-attention",
     "experts",
     "budget",
+    "quantization",
     "pretrained",
     "sentence-vectors",
     "scale",

@@ -13,7 +13,8 @@ from course_lib.checks.tensors import check_dtype, check_ids, check_shape
 
 __all__ = [
     "check_graph", "check_images", "check_past", "check_patches", "check_pooler",
-    "check_sampling", "check_steps", "check_token_types", "check_weights",
+    "check_sampling", "check_steps", "check_token_types", "check_vocabularies",
+    "check_weights",
 ]  # fmt: skip
 
 Pooler = TypeVar("Pooler")
@@ -118,6 +119,15 @@ def check_sampling(
         raise ValueError(
             f"repetition_penalty must be above 0 and finite: got {penalty}. 1 changes "
             "nothing, and more makes repetition less likely."
+        )
+
+
+def check_vocabularies(target: int, draft: int) -> None:
+    """Refuse a draft whose tokens are not the target's."""
+    if target != draft:
+        raise ValueError(
+            "model and draft must share a vocabulary: got vocab_size="
+            f"{target} and {draft}. Train the draft with the model's tokenizer."
         )
 
 

@@ -5,7 +5,7 @@ written from the shortest prompt's end on; where a longer prompt still has a tok
 token is taken and not drawn. So no row sees padding, and none depends on its neighbors.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,11 +25,13 @@ class GenerationInputs:
         lengths: Tokens of each prompt, `B`.
         uniforms: A number in [0, 1) for each draw, `B N`, N the number of new tokens.
             Row b depends on the seed and on b alone.
+        stops: Each sequence that ends a text, `K W`; shorter ones have -1 in front.
     """
 
     ids: np.ndarray
     lengths: np.ndarray
     uniforms: np.ndarray
+    stops: np.ndarray
 
     @property
     def start(self) -> int:
@@ -53,6 +55,8 @@ def generation_inputs(
     top_p: float | None = None,
     min_p: float | None = None,
     repetition_penalty: float = 1.0,
+    stop_token: int | None = None,
+    stop: Iterable[Sequence[int]] = (),
     seed: int = 0,
 ) -> GenerationInputs:
     """Check the arguments of `generate`, which are described there, and lay them out.
@@ -60,13 +64,20 @@ def generation_inputs(
     The model knows `vocab_size` tokens and `max_len` positions; None means any number.
 
     Raises:
-        ValueError: A prompt is no sequence of the vocabulary's ids, the text would be
-            longer than the model's positions, or a setting is out of range.
+        ValueError: A prompt or a stop word is no sequence of the vocabulary's ids, the
+            text would be longer than the model's positions, or a setting is out of
+            range.
     """
     check_size("max_new_tokens", max_new_tokens)
     check_sampling(temperature, top_k, top_p, min_p, repetition_penalty)
     prompts = [prompts] if isinstance(prompts, str) else prompts
-    rows = [_token_ids(prompt, vocab_size) for prompt in prompts]
+    rows = [_token_ids("prompt", prompt, vocab_size) for prompt in prompts]
+    words = [_token_ids("stop word", word, vocab_size) for word in stop]
+    if not all(words):
+        raise ValueError(
+            f"each stop word must hold at least one token: got {words}. Leave empty "
+            "ones out."
+        )
     if not rows or not all(rows):
         raise ValueError(
             "each prompt must hold at least one token: got lengths "
@@ -88,27 +99,36 @@ def generation_inputs(
         for b in range(len(rows))
     ]
     return GenerationInputs(
-        ids, np.array([len(row) for row in rows]), np.stack(uniforms)
+        ids,
+        np.array([len(row) for row in rows]),
+        np.stack(uniforms),
+        _stops(([] if stop_token is None else [[stop_token]]) + words),
     )
 
 
-def _token_ids(prompt: Any, vocab_size: int) -> list[int]:
+def _stops(words: list[list[int]]) -> np.ndarray:
+    width = max(map(len, words), default=1)
+    rows = [[-1] * (width - len(word)) + word for word in words]
+    return np.array(rows, dtype=np.int64).reshape(-1, width)
+
+
+def _token_ids(name: str, given: Any, vocab_size: int) -> list[int]:
     try:
-        ids = to_numpy(prompt)
+        ids = to_numpy(given)
     except ValueError:  # rows of different lengths
         ids = np.zeros((0, 0))
     if ids.dtype.kind in "US":
         raise ValueError(
-            f"a prompt must be a sequence of token ids: got the text {prompt!r:.60}. "
+            f"a {name} must be a sequence of token ids: got the text {given!r:.60}. "
             "Turn it into ids with tokenizer.encode(text)."
         )
     if ids.ndim != 1 or ids.dtype.kind not in "iuf":
         raise ValueError(
-            f"a prompt must be a sequence of token ids: got {prompt!r:.60}. Several "
-            "prompts are a list of such sequences, and so is a single one: "
+            f"a {name} must be a sequence of token ids: got {given!r:.60}. Several "
+            f"{name}s are a list of such sequences, and so is a single one: "
             "[[1, 2, 3]]."
         )
-    _check_range("a prompt", ids, vocab_size)
+    _check_range(f"a {name}", ids, vocab_size)
     return [int(token) for token in ids]
 
 
@@ -122,20 +142,23 @@ def _check_range(where: str, ids: np.ndarray, vocab_size: int) -> None:
         )
 
 
-def new_tokens(
-    inputs: GenerationInputs, ids: np.ndarray, stop_token: int | None
-) -> list[list[int]]:
-    """Take the new tokens out of `ids`, `B T`: each row up to its stop token."""
+def new_tokens(inputs: GenerationInputs, ids: np.ndarray) -> list[list[int]]:
+    """Take the new tokens out of `ids`, `B T`: each row up to what ended it."""
     n = inputs.uniforms.shape[1]
     return [
-        cut(row[length : length + n].tolist(), stop_token)
+        until_stop(row[length : length + n].tolist(), inputs.stops)
         for row, length in zip(ids, inputs.lengths, strict=True)
     ]
 
 
-def cut(text: list[int], stop_token: int | None) -> list[int]:
-    """Everything before the stop token; the whole text if it did not come."""
-    return text[: text.index(stop_token)] if stop_token in text else text
+def until_stop(text: list[int], stops: np.ndarray) -> list[int]:
+    """What stands before the first stop word to be complete, the longest of several."""
+    words = sorted(([i for i in row if i != -1] for row in stops.tolist()), key=len)
+    for end in range(len(text) + 1):
+        for word in reversed(words):
+            if text[end - len(word) : end] == word:
+                return text[: end - len(word)]
+    return text
 
 
 def translation_inputs(
@@ -164,4 +187,5 @@ def translation_inputs(
     ids = np.zeros((len(found), 1 + max_new_tokens), dtype=np.int64)
     ids[:, 0] = start_token
     none = np.zeros((len(found), max_new_tokens), dtype=np.float32)  # nothing is drawn
-    return GenerationInputs(ids, np.ones(len(found), dtype=np.int64), none)
+    stops = _stops([[stop_token]])
+    return GenerationInputs(ids, np.ones(len(found), dtype=np.int64), none, stops)

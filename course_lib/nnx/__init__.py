@@ -26,6 +26,7 @@ from course_lib.nnx.extra.efficient_attention import *
 from course_lib.nnx.extra.experts import *
 from course_lib.nnx.extra.graph import *
 from course_lib.nnx.extra.kernel_regression import *
+from course_lib.nnx.extra.quantization import *
 from course_lib.nnx.extra.recurrent import *
 from course_lib.nnx.extra.recurrent_seq2seq import *
 from course_lib.nnx.feed_forward import *
@@ -34,6 +35,7 @@ from course_lib.nnx.fused_attention import *
 from course_lib.nnx.generation.cache import *
 from course_lib.nnx.generation.generate import *
 from course_lib.nnx.generation.sampling import *
+from course_lib.nnx.generation.speculate import *
 from course_lib.nnx.generation.translate import *
 from course_lib.nnx.gpt import *
 from course_lib.nnx.init import *

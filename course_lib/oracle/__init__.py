@@ -14,6 +14,7 @@ from course_lib.oracle.masks import *
 from course_lib.oracle.models import *
 from course_lib.oracle.norm import *
 from course_lib.oracle.position import *
+from course_lib.oracle.quantization import *
 from course_lib.oracle.recurrent import *
 from course_lib.oracle.sampling import *
 from course_lib.oracle.weights import *

@@ -1,4 +1,4 @@
-"""Sampling the next token: top-k, nucleus (top-p), min-p, penalty, by inversion."""
+"""Sampling the next token: cuts, penalty, inversion, and with a draft (speculative)."""
 
 import numpy as np
 
@@ -6,6 +6,7 @@ from course_lib.oracle.attention import softmax
 
 __all__ = [
     "keep_min_p", "keep_top_k", "keep_top_p", "penalize_repetition", "sample",
+    "speculative_rule",
 ]  # fmt: skip
 
 
@@ -66,3 +67,16 @@ def sample(logits: np.ndarray, uniform: float) -> int:
         if uniform < passed:
             return i
     return int(np.flatnonzero(softmax(logits))[-1])
+
+
+def speculative_rule(p: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Speculative sampling of a token drafted from q: what leaves exactly p.
+
+    The probability to accept each token, and the distribution to draw from after a
+    rejection; if there can be none, that is p. Leviathan et al. 2023, algorithm 1,
+    arXiv:2211.17192.
+    """
+    pairs = list(zip(p, q, strict=True))
+    accept = np.array([min(1.0, a / b) if b > 0 else 1.0 for a, b in pairs])
+    rest = np.array([max(a - b, 0.0) for a, b in pairs])
+    return accept, rest / rest.sum() if rest.sum() > 0 else p

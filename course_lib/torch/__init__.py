@@ -26,6 +26,7 @@ from course_lib.torch.extra.efficient_attention import *
 from course_lib.torch.extra.experts import *
 from course_lib.torch.extra.graph import *
 from course_lib.torch.extra.kernel_regression import *
+from course_lib.torch.extra.quantization import *
 from course_lib.torch.extra.recurrent import *
 from course_lib.torch.extra.recurrent_seq2seq import *
 from course_lib.torch.feed_forward import *
@@ -34,6 +35,7 @@ from course_lib.torch.fused_attention import *
 from course_lib.torch.generation.cache import *
 from course_lib.torch.generation.generate import *
 from course_lib.torch.generation.sampling import *
+from course_lib.torch.generation.speculate import *
 from course_lib.torch.generation.translate import *
 from course_lib.torch.gpt import *
 from course_lib.torch.init import *

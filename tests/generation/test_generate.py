@@ -65,6 +65,7 @@ SETTINGS = [
     {"top_p": 0.8},
     {"temperature": 1.3, "top_k": 7, "top_p": 0.9, "seed": 5},
     {"stop_token": 2},
+    {"stop_token": 2, "stop": [[3, 4], [5], [7, 8, 9]]},
     {"min_p": 0.3},
     {"repetition_penalty": 2.0},
     {"repetition_penalty": 1.5, "temperature": 0.0},
@@ -138,6 +139,42 @@ def test_texts_end_at_the_stop_token_and_leave_it_out(wing, models):
     stopped = wing.lib.generate(model, PROMPTS, max_new_tokens=17, stop_token=stop)
     assert stopped == [t[: t.index(stop)] if stop in t else t for t in free]
     assert len(stopped[0]) <= 3
+
+
+def ends(text, words):
+    """What remains of a text that any of the words ends, by looking at each place."""
+    for end in range(len(text) + 1):
+        for word in sorted(words, key=len, reverse=True):
+            if end >= len(word) and text[end - len(word) : end] == word:
+                return text[: end - len(word)]
+    return text
+
+
+def test_texts_end_with_the_first_stop_word_and_leave_it_out(wing, models):
+    model = models(wing)
+    free = wing.lib.generate(model, PROMPTS, max_new_tokens=17)
+    for words in (
+        [free[0][3:5], free[1][6:9]],
+        [free[1][2:5], free[1][3:5]],  # both are complete at the same place
+        [free[2][:1], free[0][16:]],
+    ):
+        for cached in (True, False):
+            found = wing.lib.generate(
+                model, PROMPTS, max_new_tokens=17, stop=words, use_cache=cached
+            )
+            assert found == [ends(text, words) for text in free]
+            assert min(map(len, found)) < 17
+
+
+def test_a_stop_word_that_begins_in_the_prompt_ends_nothing(wing, models):
+    model = models(wing)
+    free = wing.lib.generate(model, PROMPTS, max_new_tokens=5)
+    words = [
+        [prompt[-1], *text[:1]] for prompt, text in zip(PROMPTS, free, strict=True)
+    ]
+    found = wing.lib.generate(model, PROMPTS, max_new_tokens=5, stop=words)
+    assert found == [ends(text, words) for text in free]
+    assert [len(text) for text in found] == [5] * 3
 
 
 def test_frequencies_of_a_drawn_token_are_the_models_probabilities(wing, models):
@@ -244,6 +281,18 @@ BAD = {
     "no token to draw from": ({"top_k": 0}, "top_k must be"),
     "no mass to draw from": ({"top_p": 0.0}, "top_p must be"),
     "a share above one": ({"min_p": 1.5}, "min_p must be"),
+    "an empty stop word": (
+        {"stop": [[1], []]},
+        r"at least one token: got \[\[1\], \[\]\]",
+    ),
+    "a stop word of a token that does not exist": (
+        {"stop": [[1, V]]},
+        "from 0 to 12: got 13 in a stop word",
+    ),
+    "a stop word without its list": (
+        {"stop": [1, 2]},
+        r"a stop word must be a sequence of token ids: got 1\. Several stop words are",
+    ),
     "no penalty": ({"repetition_penalty": 0.0}, "repetition_penalty must be"),
 }
 

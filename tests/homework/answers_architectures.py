@@ -516,6 +516,53 @@ wrong(
 wrong(TP, "nothing was left out", lambda xp, z, p: xp.softmax(z))
 
 
+@right("speculative_rule")
+def keep_or_redraw(xp, p, q):
+    return xp.where(p < q, p / q, 1.0), normalized(xp, xp.where(p > q, p - q, 0.0))
+
+
+@right("speculative_rule")
+def common_part(xp, p, q):
+    both = xp.where(p < q, p, q)
+    missing = 1 - both.sum(-1)[..., None]
+    return both / q, (p - both) / missing
+
+
+def normalized(xp, rows):
+    return rows / rows.sum(-1)[..., None]
+
+
+def larger(xp, p, q):
+    return normalized(xp, xp.where(p > q, p - q, 0.0))
+
+
+SR = "speculative_rule"
+wrong(
+    SR, "upside down", lambda xp, p, q: (xp.where(q < p, q / p, 1.0), larger(xp, p, q))
+)
+wrong(SR, "above 1", lambda xp, p, q: (p / q, larger(xp, p, q)))
+wrong(SR, "draft and keep", lambda xp, p, q: (xp.where(p < q, p, q), larger(xp, p, q)))
+wrong(SR, "from p itself", lambda xp, p, q: (xp.where(p < q, p / q, 1.0), p))
+wrong(
+    SR,
+    "has less of",
+    lambda xp, p, q: (xp.where(p < q, p / q, 1.0), larger(xp, q, p)),
+)
+wrong(
+    SR,
+    "absolute difference",
+    lambda xp, p, q: (
+        xp.where(p < q, p / q, 1.0),
+        normalized(xp, xp.where(p < q, q - p, p - q)),
+    ),
+)
+wrong(
+    SR,
+    "does not sum to 1",
+    lambda xp, p, q: (xp.where(p < q, p / q, 1.0), xp.where(p > q, p - q, 0.0)),
+)
+
+
 @right("draw")
 def invert(xp, z, u):
     return (xp.cumsum(xp.softmax(z), -1) <= u[:, None]).sum(-1)
@@ -846,6 +893,61 @@ wrong(
     "this is the past",
     lambda xp, p, f: (p - moments(xp, p)[0]) / moments(xp, p)[1],
 )
+
+
+# --- Quantization
+
+
+def rounding(xp, w, q, group, code=None, step=lambda xp, g: xp.amax(xp.abs(g), -1)):
+    columns = []
+    for at in range(0, w.shape[1], group):
+        part = w[:, at : at + group]
+        s = (step(xp, part) / q)[:, None]
+        columns.append((code or xp.round)(part / s) * s)
+    return xp.concatenate(columns, axis=1)
+
+
+right("absmax")(rounding)
+
+
+@right("absmax")
+def to_the_nearest_mark(xp, w, q, group):
+    """No function rounds: the mark that is nearest is chosen among all."""
+    groups = w.reshape(-1, group)
+    marks = xp.real(xp.arange(-q, q + 1)) / q
+    size = xp.amax(xp.abs(groups), axis=-1)[:, None]
+    gaps = xp.abs(groups[..., None] - size[..., None] * marks)
+    nearest = xp.amin(gaps, axis=-1)[..., None] == gaps
+    found = (nearest * size[..., None] * marks).sum(-1)
+    return found.reshape(w.shape)
+
+
+AM = "absmax"
+wrong(AM, "row has one step", lambda xp, w, q, g: rounding(xp, w, q, w.shape[1]))
+wrong(
+    AM,
+    "whole matrix shares",
+    lambda xp, w, q, g: rounding(
+        xp, w, q, g, step=lambda xp, _: xp.amax(xp.abs(w))[None]
+    ),
+)
+wrong(
+    AM,
+    "absolute values first",
+    lambda xp, w, q, g: rounding(xp, w, q, g, step=lambda xp, p: xp.amax(p, axis=-1)),
+)
+wrong(
+    AM,
+    "multiply them by the step",
+    lambda xp, w, q, g: xp.round(
+        w.reshape(-1, g) / (xp.amax(xp.abs(w.reshape(-1, g)), axis=-1) / q)[:, None]
+    ).reshape(w.shape),
+)
+wrong(AM, "toward zero", lambda xp, w, q, g: rounding(xp, w, q, g, code=xp.trunc))
+wrong(AM, "rounded down", lambda xp, w, q, g: rounding(xp, w, q, g, code=xp.floor))
+wrong(AM, "the largest weight itself", lambda xp, w, q, g: rounding(xp, w, 1, g))
+wrong(AM, "twice too small", lambda xp, w, q, g: rounding(xp, w, 2 * q, g))
+wrong(AM, "into q + 1 parts", lambda xp, w, q, g: rounding(xp, w, q + 1, g))
 
 
 @right("interval_score")

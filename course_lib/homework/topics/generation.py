@@ -157,6 +157,60 @@ EXERCISES["draw"] = Exercise(
 )
 
 
+def _rule_cases(rng):
+    def pair(*shape):
+        return tuple(softmax(1.5 * rng.standard_normal((2, *shape))))
+
+    p, q = pair(3, 7)
+    p[:, 2] = 0  # a token that the target never writes
+    return {
+        "one place": pair(5),
+        "a batch": pair(2, 3, 7),
+        "a token that the target never writes": (p / p.sum(-1, keepdims=True), q),
+    }
+
+
+def _speculative_rule(p, q):
+    kept = np.minimum(p / q, 1)
+    rest = np.maximum(p - q, 0)
+    return kept, rest / rest.sum(-1, keepdims=True)
+
+
+def _rule_of_rows(p, q):
+    rows = zip(p.reshape(-1, p.shape[-1]), q.reshape(-1, p.shape[-1]), strict=True)
+    found = np.array([oracle.speculative_rule(*row) for row in rows])
+    return found[:, 0].reshape(p.shape), found[:, 1].reshape(p.shape)
+
+
+EXERCISES["speculative_rule"] = Exercise(
+    call="f(p, q), which returns (kept, rest)",
+    cases=_rule_cases,
+    oracle=_rule_of_rows,
+    equation=(_speculative_rule,),
+    slips={
+        "the ratio is upside down; a token is kept with p / q": "p / q -> q / p",
+        "a probability above 1; what p has more of is always kept": (
+            "np.minimum(p / q, 1) -> p / q"
+        ),
+        "this is the probability to draft and keep; divide by q": (
+            "np.minimum(p / q, 1) -> np.minimum(p, q)"
+        ),
+        "after a rejection, draw from what p has more of, not from p itself": (
+            "np.maximum(p - q, 0) -> p"
+        ),
+        "what p has less of is drawn; it is p - q that counts": (
+            "np.maximum(p - q, 0) -> np.maximum(q - p, 0)"
+        ),
+        "the absolute difference is drawn from; where q is larger it must be 0": (
+            "np.maximum(p - q, 0) -> np.abs(p - q)"
+        ),
+        "the rest does not sum to 1; divide by its sum": (
+            " / rest.sum(-1, keepdims=True) ->"
+        ),
+    },
+)
+
+
 def _cache_cases(rng):
     def case(*batch, s=5, d=3, dv=7):
         q, k, v, old_k, old_v = (

@@ -5,7 +5,7 @@ behind the others, and the model reads on. With a cache (cache.py) it reads each
 once. The loop is in write.py.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from flax import nnx
@@ -30,6 +30,7 @@ def generate(
     min_p: float | None = None,
     repetition_penalty: float = 1.0,
     stop_token: int | None = None,
+    stop: Iterable[Sequence[int]] = (),
     seed: int = 0,
     use_cache: bool = True,
 ) -> list[list[int]]:
@@ -51,6 +52,8 @@ def generate(
         repetition_penalty: More than 1 makes tokens less likely that the prompt or the
             text behind it already holds, before everything else.
         stop_token: Ends a text, and is left out of it.
+        stop: Stop words, sequences of token ids. So does each of these, once all of it
+            has been written.
         seed: Of the draws.
         use_cache: False reads the whole text again for each token.
     """
@@ -64,6 +67,8 @@ def generate(
         top_p=top_p,
         min_p=min_p,
         repetition_penalty=repetition_penalty,
+        stop_token=stop_token,
+        stop=stop,
         seed=seed,
     )
     with evaluating(model):
@@ -79,7 +84,6 @@ def generate(
             top_p=top_p,
             min_p=min_p,
             repetition_penalty=repetition_penalty,
-            stop_token=stop_token,
         )
 
 

@@ -46,7 +46,7 @@ def translate(
     with evaluating(model):
         parts = nnx.split(model)
     cache = _begin(*parts, source, source_mask, max_new_tokens)
-    return write(parts, cache, given, max_new_tokens + 1, stop_token=stop_token)
+    return write(parts, cache, given, max_new_tokens + 1)
 
 
 @partial(jax.jit, static_argnames=("graph", "max_len"))

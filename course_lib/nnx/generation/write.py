@@ -5,7 +5,7 @@ which the cache, what its `begin` returned, takes in.
 
 The whole generation is one compiled program, a loop that stays on the device. It is
 compiled for sizes rounded up to a power of two, and for any sampler setting: another
-prompt, length, temperature or seed compiles nothing.
+prompt, length, temperature or seed compiles nothing. More or longer stop words do.
 """
 
 from functools import partial
@@ -49,7 +49,6 @@ def write(
     top_p: float | None = None,
     min_p: float | None = None,
     repetition_penalty: float = 1.0,
-    stop_token: int | None = None,
 ) -> list[list[int]]:
     """Put token after token behind the prompts, until each text has ended.
 
@@ -57,6 +56,7 @@ def write(
     tokens in a text; the first `n_prompt` are read at once. Temperature 0 takes the
     likeliest token, and None compiles nothing else.
     """
+    stops = given.stops if len(given.stops) else np.array([[-2]])  # is no token's
     ids = _compiled(
         *model,
         *((None, None) if cache is None else cache),
@@ -69,10 +69,10 @@ def write(
         1.0 if top_p is None else float(top_p),
         0.0 if min_p is None else float(min_p),
         float(repetition_penalty),
-        -1 if stop_token is None else stop_token,
+        stops.astype(np.int32),
         n_prompt=n_prompt,
     )
-    return new_tokens(given, np.asarray(ids), stop_token)
+    return new_tokens(given, np.asarray(ids))
 
 
 @partial(jax.jit, static_argnames=("model_graph", "graph", "n_prompt"))
@@ -90,7 +90,7 @@ def _compiled(
     top_p: Array,
     min_p: Array,
     penalty: Array,
-    stop_token: Array,
+    stops: Array,
     *,
     n_prompt: int,
 ) -> Array:
@@ -128,11 +128,20 @@ def _compiled(
             token = token.astype(ids.dtype)
         known = t < lengths  # a longer prompt knows its next token
         ids = ids.at[:, t].set(jnp.where(known, ids[:, t], token))
-        done |= ~known & ((t - lengths >= n - 1) | (token == stop_token))
+        done |= (t - lengths >= n - 1) | _stopped(ids, t + 1, lengths, stops)
         return t + 1, ids, done, kept
 
     loop = start, ids, jnp.zeros(lengths.shape, bool), kept
     return lax.while_loop(going_on, step, loop)[1]
+
+
+def _stopped(ids: Array, t: Array, lengths: Array, stops: Array) -> Array:
+    """Which texts, at place `t`, end with a stop word that was written, not given."""
+    places = t - stops.shape[1] + jnp.arange(stops.shape[1])
+    last = ids[:, None, jnp.maximum(places, 0)]  # B 1 W
+    same = ((stops == last) | (stops == -1)).all(axis=-1)  # B K
+    written = t - lengths[:, None] >= (stops != -1).sum(axis=-1)
+    return (same & written).any(axis=-1)
 
 
 def _penalized(logits: Array, ids: Array, t: Array, penalty: Array) -> Array:
@@ -145,6 +154,26 @@ def _penalized(logits: Array, ids: Array, t: Array, penalty: Array) -> Array:
         return penalize_repetition(logits, seen, penalty)
 
     return lax.cond(penalty != 1, lowered, lambda: logits)
+
+
+def probabilities(
+    logits: Array,
+    temperature: float,
+    top_k: int | None,
+    top_p: float | None,
+    min_p: float | None,
+) -> Array:
+    """What the next token is drawn from, `*B V`; all on one token at temperature 0."""
+    if temperature == 0:
+        return jax.nn.one_hot(greedy(logits), logits.shape[-1])
+    scores = logits / temperature
+    if top_k is not None:
+        scores = keep_top_k(scores, top_k)
+    if top_p is not None:
+        scores = keep_top_p(scores, top_p)
+    if min_p is not None:
+        scores = keep_min_p(scores, min_p)
+    return jax.nn.softmax(scores, axis=-1)
 
 
 def _choose(

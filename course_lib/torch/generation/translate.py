@@ -42,7 +42,7 @@ def translate(
     with evaluating(model), torch.inference_mode():
         memory = model.encode(source, source_mask=source_mask)
         cache = model.begin(memory, max_new_tokens, source_mask=source_mask)
-        return write(model, cache, given, stop_token=stop_token)
+        return write(model, cache, given)
 
 
 def beam_translate(

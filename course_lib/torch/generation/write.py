@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from course_lib.generation.beam_search import Hypothesis, beam_search
@@ -33,15 +34,14 @@ def write(
     top_p: float | None = None,
     min_p: float | None = None,
     repetition_penalty: float = 1.0,
-    stop_token: int | None = None,
 ) -> list[list[int]]:
     """Put token after token behind the prompts, until each text has ended.
 
     Without a cache, everything is read again for each token.
     """
-    arrays = given.ids, given.lengths, given.uniforms
+    arrays = given.ids, given.lengths, given.uniforms, given.stops
     device = next(model.parameters()).device
-    ids, lengths, uniforms = (torch.from_numpy(array).to(device) for array in arrays)
+    ids, lengths, uniforms, stops = (torch.from_numpy(a).to(device) for a in arrays)
     done, read = torch.zeros_like(lengths, dtype=torch.bool), 0
     n, longest = uniforms.shape[1], int(given.lengths.max())
     for t in range(given.start, given.end):
@@ -56,25 +56,42 @@ def write(
         else:
             draw = (t - lengths).clamp(0, n - 1)
             uniform = uniforms.gather(1, draw[:, None])[:, 0]
-            token = _draw(logits / temperature, uniform, top_k, top_p, min_p)
+            token = sample(_cut(logits / temperature, top_k, top_p, min_p), uniform)
         if t < longest:  # a longer prompt knows its next token
             token = torch.where(t < lengths, ids[:, t], token)
         ids[:, t] = token
         if t >= given.start + n - 1:
             done |= t >= lengths + n - 1
-        if stop_token is not None:
-            done |= (t >= lengths) & (token == stop_token)
+        if len(stops):
+            done |= _stopped(ids[:, : t + 1], lengths, stops)
         if done.all():
             break
-    return new_tokens(given, ids.cpu().numpy(), stop_token)
+    return new_tokens(given, ids.cpu().numpy())
 
 
-def _draw(
-    scores: Tensor,
-    uniform: Tensor,
+def _stopped(ids: Tensor, lengths: Tensor, stops: Tensor) -> Tensor:
+    """Which texts, `B T`, end with a stop word that was written, not given."""
+    last = F.pad(ids, (stops.shape[1], 0))[:, None, -stops.shape[1] :]  # B 1 W
+    same = ((stops == last) | (stops == -1)).all(dim=-1)  # B K
+    written = ids.shape[1] - lengths[:, None] >= (stops != -1).sum(dim=-1)
+    return (same & written).any(dim=-1)
+
+
+def probabilities(
+    logits: Tensor,
+    temperature: float,
     top_k: int | None,
     top_p: float | None,
     min_p: float | None,
+) -> Tensor:
+    """What the next token is drawn from, `*B V`; all on one token at temperature 0."""
+    if temperature == 0:
+        return F.one_hot(greedy(logits), logits.shape[-1]).to(logits)
+    return _cut(logits / temperature, top_k, top_p, min_p).softmax(dim=-1)
+
+
+def _cut(
+    scores: Tensor, top_k: int | None, top_p: float | None, min_p: float | None
 ) -> Tensor:
     if top_k is not None:
         scores = keep_top_k(scores, top_k)
@@ -82,7 +99,7 @@ def _draw(
         scores = keep_top_p(scores, top_p)
     if min_p is not None:
         scores = keep_min_p(scores, min_p)
-    return sample(scores, uniform)
+    return scores
 
 
 def write_beams(
