@@ -895,7 +895,6 @@ wrong(
 )
 
 
-<<<<<<< HEAD
 # --- Quantization
 
 
@@ -949,7 +948,8 @@ wrong(AM, "rounded down", lambda xp, w, q, g: rounding(xp, w, q, g, code=xp.floo
 wrong(AM, "the largest weight itself", lambda xp, w, q, g: rounding(xp, w, 1, g))
 wrong(AM, "twice too small", lambda xp, w, q, g: rounding(xp, w, 2 * q, g))
 wrong(AM, "into q + 1 parts", lambda xp, w, q, g: rounding(xp, w, q + 1, g))
-=======
+
+
 @right("interval_score")
 def winkler(xp, low, high, actual, share):
     miss = (low - actual) * xp.real(actual < low) + (actual - high) * xp.real(
@@ -997,4 +997,3 @@ wrong(
 wrong(IS, "are squared", scored(size=lambda xp, below, above: (below + above) ** 2))
 wrong(IS, "this is the sum", scored(total=lambda score: score.sum()))
 wrong(IS, "for each interval", scored(total=lambda score: score))
->>>>>>> d3705c5acbe711e969aa4c12bc8c6265ca438f97
