@@ -5,7 +5,7 @@ written from the shortest prompt's end on; where a longer prompt still has a tok
 token is taken and not drawn. So no row sees padding, and none depends on its neighbors.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,7 +56,7 @@ def generation_inputs(
     min_p: float | None = None,
     repetition_penalty: float = 1.0,
     stop_token: int | None = None,
-    stop: Iterable[Sequence[int]] = (),
+    stop: Iterable[Any] = (),
     seed: int = 0,
 ) -> GenerationInputs:
     """Check the arguments of `generate`, which are described there, and lay them out.

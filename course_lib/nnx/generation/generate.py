@@ -5,7 +5,7 @@ behind the others, and the model reads on. With a cache (cache.py) it reads each
 once. The loop is in write.py.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from flax import nnx
@@ -30,7 +30,7 @@ def generate(
     min_p: float | None = None,
     repetition_penalty: float = 1.0,
     stop_token: int | None = None,
-    stop: Iterable[Sequence[int]] = (),
+    stop: Iterable[Any] = (),
     seed: int = 0,
     use_cache: bool = True,
 ) -> list[list[int]]:

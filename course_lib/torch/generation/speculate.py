@@ -4,7 +4,7 @@ The rule and its sources are in `course_lib.generation.speculative`. Rejected to
 leave the cache again: it is rewound to what it shares with the text to be read.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -62,7 +62,7 @@ def speculate(
     top_p: float | None = None,
     min_p: float | None = None,
     stop_token: int | None = None,
-    stop: Iterable[Sequence[int]] = (),
+    stop: Iterable[Any] = (),
     seed: int = 0,
     use_cache: bool = True,
 ) -> list[Speculation]:
