@@ -38,8 +38,7 @@ def quantize_weight(
     group = w.shape[1] if group is None else group
     check_divides("group", group, "in_features", w.shape[1])
     q, groups = LARGEST[kind], w.reshape(len(w), -1, group)
-    # An array, since XLA turns a division by a constant into a product: not to the bit.
-    scale = jnp.abs(groups).max(axis=-1) / jnp.asarray(q, w.dtype)
+    scale = jnp.abs(groups).max(axis=-1) / q
     scale = jnp.where(scale > 0, scale, 1.0)  # a group of zeros
     numbers = jnp.clip(groups / scale[..., None], -q, q).reshape(w.shape)
     if kind == "e4m3":
