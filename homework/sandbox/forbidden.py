@@ -148,7 +148,10 @@ def _shut_torch(torch: Any, names: tuple[str, ...]) -> None:
             if space == "aten" and "backward" not in op and _any_in(stems, op):
                 with contextlib.suppress(RuntimeError):
                     kernels.impl(rest, "CPU", stub(op.strip("_")))
-                setattr(torch.ops.aten, op, stub(op.strip("_")))
+                # In place: torch.compile asks for their overloads when it's imported.
+                packet = getattr(torch.ops.aten, op)
+                for way in (packet, *(getattr(packet, o) for o in packet.overloads())):
+                    way._op = stub(op.strip("_"))
 
 
 def _any_in(stems: tuple[str, ...], text: str) -> bool:

@@ -5,16 +5,25 @@ import numpy as np
 from course_lib.homework.exercise import EXERCISES, Exercise
 
 
+def _weights(rng, rows, groups, group, q, signs=(-1, 1)):
+    """Steps and q are powers of two: however a framework divides, the largest weight of
+    a group stands on the last mark, and an answer that rounds down leaves it there.
+    """
+    steps = 2.0 ** rng.integers(-3, 3, (rows, groups, 1))
+    marks = rng.uniform(0, q, (rows, groups, group))
+    marks[..., 0] = q
+    marks *= rng.choice(signs, marks.shape)
+    return (steps * rng.permuted(marks, axis=-1)).reshape(rows, -1)
+
+
 def _cases(rng):
+    outlier = _weights(rng, 2, 3, 4, 64)
+    outlier[:, :4] *= 32
     return {
-        "a step for each row": (rng.standard_normal((3, 5)), 7, 5),
-        "groups": (rng.standard_normal((5, 12)), 7, 3),
-        "an outlier in one group": (
-            rng.standard_normal((2, 12)) + 40 * np.eye(2, 12),
-            127,
-            4,
-        ),
-        "negative weights alone": (-rng.random((3, 6)), 3, 2),
+        "a step for each row": (_weights(rng, 3, 1, 5, 8), 8, 5),
+        "groups": (_weights(rng, 5, 4, 3, 8), 8, 3),
+        "an outlier in one group": (outlier, 64, 4),
+        "negative weights alone": (_weights(rng, 3, 3, 2, 4, (-1,)), 4, 2),
     }
 
 
