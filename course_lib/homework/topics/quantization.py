@@ -6,8 +6,10 @@ from course_lib.homework.exercise import EXERCISES, Exercise
 
 
 def _weights(rng, rows, groups, group, q, signs=(-1, 1)):
-    """Steps and q are powers of two: however a framework divides, the largest weight of
-    a group stands on the last mark, and an answer that rounds down leaves it there.
+    """Steps and q are powers of two.
+
+    However a framework divides, the largest weight of a group then stands on the last
+    mark, and an answer that rounds down leaves it there.
     """
     steps = 2.0 ** rng.integers(-3, 3, (rows, groups, 1))
     marks = rng.uniform(0, q, (rows, groups, group))
