@@ -1321,12 +1321,12 @@ attack(
     "swallows_the_alarm",
     DEF
     + "    while True:\n        try:\n            while True: pass\n        except BaseException: pass",
-    words="did not end within",
+    words="ran for more than",
 )
 attack(
     "one_operation_without_end",
     DEF + "    return 10 ** 10 ** 9",
-    words="did not end within",
+    words="ran for more than",
 )
 attack(
     "watches_every_line",
@@ -1340,7 +1340,6 @@ attack(
     "import sys\nsys.path.clear(); sys.meta_path.clear(); sys.modules.clear()\n"
     + DEF
     + "    return q",
-    points=(0, 0),
 )
 cheat(
     "the_markers_softmax",
