@@ -5,9 +5,11 @@ r"""Latent attention (MLA): keys and values made from one short vector (PyTorch)
     q^h · k_s^h = (transpose(W_UK^h) q_C^h) · c_s + q_R^h · r_s          (eq. 3)
     sum_s a_s v_s^h = W_UV^h (sum_s a_s c_s)                             (eq. 4)
 
-DeepSeek-AI 2024 (DeepSeek-V2), section 2.1, arXiv:2405.04434. The cache holds c_s and
-r_s alone. Eq. 2 makes all keys and values anew, which suits training; eq. 3 and 4, the
-absorbed form, give the same numbers without them, for a model that writes.
+with queries q^h = [q_C^h; q_R^h], of which RoPE turns q_R. DeepSeek-AI 2024
+(DeepSeek-V2), section 2.1, arXiv:2405.04434; the RMS norms are those of section 3.1.2.
+The cache holds c_s and r_s alone. Eq. 2 makes all keys and values anew, which suits
+training; eq. 3 and 4, the absorbed form, give the same numbers without them, for a
+model that writes.
 """
 
 from functools import partial
