@@ -32,8 +32,13 @@ PIECES = {
     "GraphAttention": {"d_in": 3, "d_model": 4, "n_heads": 2},
     "KVCache": {
         "n_layers": 1, "batch": 2, "n_kv_heads": 3, "max_len": 5, "d_head": 4,
+        "d_value": 6,
     },
     "LSTM": {"d_in": 3, "d_model": 5},
+    "LatentAttention": {
+        "d_model": 4, "n_heads": 2, "d_latent": 5, "d_head": 3, "d_query_latent": 7,
+        "rotary": lambda wing: wing.lib.Rotary(2),
+    },
     "Learned": {"max_len": 5, "d_model": 3},
     "Learned2D": {"height": 3, "width": 5, "d_model": 4},
     "LearnedMetric": {"n_features": 3},

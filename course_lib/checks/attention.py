@@ -178,19 +178,20 @@ def check_memory(cross: bool, memory: Any) -> None:
         )
 
 
-def check_cache_room(length: Any, new: Shape, room: Shape) -> None:
-    """Refuse keys that a cache has no room for.
+def check_cache_room(length: Any, new: Shape, room: Shape, name: str) -> None:
+    """Refuse keys or values that a cache has no room for.
 
     Args:
         length: Tokens stored; one that a compiler traces has no value yet.
-        new: Shape of the newest keys, `B H T Dh`.
+        new: Shape of the newest, `B H T Dh`.
         room: Shape of the whole room, `B H S Dh`.
+        name: What they are, "keys" or "values".
     """
     new, room = tuple(new), tuple(room)
     if (*new[:-2], new[-1]) != (*room[:-2], room[-1]):
         raise ValueError(
             "the cache must be made for this batch, these heads and this width: got "
-            f"keys {new} for a cache {room} (batch, heads, tokens, width)."
+            f"{name} {new} for a cache {room} (batch, heads, tokens, width)."
         )
     try:
         stored = int(length)

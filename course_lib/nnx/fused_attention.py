@@ -24,7 +24,7 @@ __all__ = ["fused_attention", "repeat_heads", "with_causal", "with_window"]
 def fused_attention(
     q: Float[Array, "*B H T Dh"],
     k: Float[Array, "*B G S Dh"],
-    v: Float[Array, "*B G S Dh"],
+    v: Float[Array, "*B G S Dv"],
     *,
     mask: Bool[Array, "..."] | None = None,
     causal: bool = False,
@@ -34,7 +34,7 @@ def fused_attention(
     window: int | None = None,
     scale: float | None = None,
     cap: float | None = None,
-) -> Float[Array, "*B H T Dh"]:
+) -> Float[Array, "*B H T Dv"]:
     """Scaled dot-product attention of all heads at once, without the weights.
 
     H / G query heads share each key and value head. The first query stands at key

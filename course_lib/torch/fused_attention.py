@@ -23,7 +23,7 @@ __all__ = ["fused_attention", "repeat_heads", "with_causal", "with_window"]
 def fused_attention(
     q: Float[Tensor, "*B H T Dh"],
     k: Float[Tensor, "*B G S Dh"],
-    v: Float[Tensor, "*B G S Dh"],
+    v: Float[Tensor, "*B G S Dv"],
     *,
     mask: Bool[Tensor, "..."] | None = None,
     causal: bool = False,
@@ -33,7 +33,7 @@ def fused_attention(
     window: int | None = None,
     scale: float | None = None,
     cap: float | None = None,
-) -> Float[Tensor, "*B H T Dh"]:
+) -> Float[Tensor, "*B H T Dv"]:
     """Scaled dot-product attention of all heads at once, without the weights.
 
     H / G query heads share each key and value head. The first query stands at key

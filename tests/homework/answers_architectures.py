@@ -563,6 +563,45 @@ wrong(
 )
 
 
+def compared(own, shared, d, r, c):
+    return (own + shared) / math.sqrt(d + r)
+
+
+def latent(compare, weigh=lambda xp, s: xp.softmax(s), back=True):
+    """Absorbed attention with the scores that `compare` makes of both parts."""
+
+    def answer(xp, q, q_turned, c, turned, w_k, w_v):
+        own, shared = q @ w_k @ c.mT, q_turned @ turned.mT
+        s = compare(own, shared, q.shape[-1], turned.shape[-1], c.shape[-1])
+        average = weigh(xp, s) @ c
+        return average @ w_v.mT if back else average
+
+    return answer
+
+
+@right("absorbed_attention")
+def without_keys(xp, *given):
+    return latent(compared)(xp, *given)
+
+
+@right("absorbed_attention")
+def with_keys(xp, q, q_turned, c, turned, w_k, w_v):
+    k, v = c @ w_k.mT, c @ w_v.mT
+    s = (q[:, :, None] * k[:, None]).sum(-1) + q_turned @ turned.mT
+    return xp.softmax(s / math.sqrt(q.shape[-1] + turned.shape[-1])) @ v
+
+
+AB = "absorbed_attention"
+wrong(AB, "root of C + R", latent(lambda a, b, d, r, c: (a + b) / math.sqrt(c + r)))
+wrong(AB, "root of Dh;", latent(lambda a, b, d, r, c: (a + b) / math.sqrt(d)))
+wrong(AB, "are not divided", latent(lambda a, b, d, r, c: a + b))
+wrong(AB, "parts are missing", latent(lambda a, b, d, r, c: a / math.sqrt(d + r)))
+wrong(AB, "add first", latent(lambda a, b, d, r, c: a + b / math.sqrt(d + r)))
+wrong(AB, "1 over the queries", latent(compared, lambda xp, s: xp.softmax(s, -2)))
+wrong(AB, "back with W_K", lambda xp, *given: without_keys(xp, *given[:5], given[4]))
+wrong(AB, "vectors is returned", latent(compared, back=False))
+
+
 @right("draw")
 def invert(xp, z, u):
     return (xp.cumsum(xp.softmax(z), -1) <= u[:, None]).sum(-1)

@@ -23,13 +23,13 @@ __all__ = ["KVCache", "LayerCache"]
 class LayerCache(nnx.Module):
     """The keys and values of one layer: room for them, filled from the front."""
 
-    def __init__(self, k: Float[Array, "B H S Dh"], v: Float[Array, "B H S Dh"]):
+    def __init__(self, k: Float[Array, "B H S Dh"], v: Float[Array, "B H S Dv"]):
         self.k, self.v = nnx.Cache(k), nnx.Cache(v)
         self.stored = nnx.Cache(jnp.zeros((), jnp.int32))
 
     def append(
-        self, k: Float[Array, "B H T Dh"], v: Float[Array, "B H T Dh"]
-    ) -> tuple[Float[Array, "B H S Dh"], Float[Array, "B H S Dh"]]:
+        self, k: Float[Array, "B H T Dh"], v: Float[Array, "B H T Dv"]
+    ) -> tuple[Float[Array, "B H S Dh"], Float[Array, "B H S Dv"]]:
         """Store the newest keys and values; returns what attention is to look at.
 
         Here that is the whole room, since a compiled program knows sizes but not how
@@ -37,7 +37,9 @@ class LayerCache(nnx.Module):
         masked. What does not fit is refused and not stored; inside a compiled program
         only what can never fit is noticed.
         """
-        check_cache_room(self.length, k.shape, self.k.shape)
+        rooms = {"keys": (k, self.k), "values": (v, self.v)}
+        for name, (new, room) in rooms.items():
+            check_cache_room(self.length, new.shape, room.shape, name)
         start, axis = self.length, -2
         self.k[...] = lax.dynamic_update_slice_in_dim(self.k[...], k, start, axis)
         self.v[...] = lax.dynamic_update_slice_in_dim(self.v[...], v, start, axis)
@@ -53,9 +55,10 @@ class LayerCache(nnx.Module):
 class KVCache(nnx.Module):
     """The keys and values of a whole model, one `LayerCache` a layer.
 
-    It takes the dtype of `like`; None means float32. `memories` are what a translator
-    reads besides, for each layer what `project_kv` of its cross-attention returned, and
-    `memory_mask` is True where that may be attended to.
+    Values are `d_value` wide; None means as wide as keys. It takes the dtype of `like`;
+    None means float32. `memories` are what a translator reads besides, for each layer
+    what `project_kv` of its cross-attention returned, and `memory_mask` is True where
+    that may be attended to.
     """
 
     def __init__(
@@ -66,17 +69,21 @@ class KVCache(nnx.Module):
         max_len: int,
         d_head: int,
         *,
+        d_value: int | None = None,
         like: Float[Array, "..."] | None = None,
         memories: Sequence[tuple[Array, Array]] = (),
         memory_mask: Bool[Array, "..."] | None = None,
     ):
+        d_value = d_head if d_value is None else d_value
         shape = (n_layers, batch, n_kv_heads, max_len, d_head)
-        names = ("n_layers", "batch", "n_kv_heads", "max_len", "d_head")
-        for name, size in zip(names, shape, strict=True):
+        names = ("n_layers", "batch", "n_kv_heads", "max_len", "d_head", "d_value")
+        for name, size in zip(names, (*shape, d_value), strict=True):
             check_size(name, size)
         dtype = jnp.float32 if like is None else like.dtype
-        rooms = (jnp.zeros((2, *shape[1:]), dtype) for _ in range(n_layers))
-        self.layers = nnx.data([LayerCache(k, v) for k, v in rooms])
+        rooms = [(*shape[1:-1], d) for d in (d_head, d_value)]
+        self.layers = nnx.data(
+            [LayerCache(*(jnp.zeros(r, dtype) for r in rooms)) for _ in range(n_layers)]
+        )
         self.memories = nnx.data(list(memories))
         self.memory_mask = nnx.data(memory_mask)
 

@@ -22,17 +22,19 @@ __all__ = ["KVCache", "LayerCache"]
 class LayerCache:
     """The keys and values of one layer: room for them, filled from the front."""
 
-    def __init__(self, k: Float[Tensor, "B H S Dh"], v: Float[Tensor, "B H S Dh"]):
+    def __init__(self, k: Float[Tensor, "B H S Dh"], v: Float[Tensor, "B H S Dv"]):
         self.k, self.v, self.stored = k, v, 0
 
     def append(
-        self, k: Float[Tensor, "B H T Dh"], v: Float[Tensor, "B H T Dh"]
-    ) -> tuple[Float[Tensor, "B H S Dh"], Float[Tensor, "B H S Dh"]]:
+        self, k: Float[Tensor, "B H T Dh"], v: Float[Tensor, "B H T Dv"]
+    ) -> tuple[Float[Tensor, "B H S Dh"], Float[Tensor, "B H S Dv"]]:
         """Store the newest keys and values; returns what attention is to look at.
 
         Here that is all that are stored. What does not fit is refused and not stored.
         """
-        check_cache_room(self.stored, k.shape, self.k.shape)
+        rooms = {"keys": (k, self.k), "values": (v, self.v)}
+        for name, (new, room) in rooms.items():
+            check_cache_room(self.stored, new.shape, room.shape, name)
         start, self.stored = self.stored, self.stored + k.shape[-2]
         self.k[..., start : self.stored, :] = k
         self.v[..., start : self.stored, :] = v
@@ -47,9 +49,10 @@ class LayerCache:
 class KVCache:
     """The keys and values of a whole model, one `LayerCache` a layer.
 
-    It takes dtype and device of `like`; None means float32 on the CPU. `memories` are
-    what a translator reads besides, for each layer what `project_kv` of its
-    cross-attention returned, and `memory_mask` is True where that may be attended to.
+    Values are `d_value` wide; None means as wide as keys. It takes dtype and device of
+    `like`; None means float32 on the CPU. `memories` are what a translator reads
+    besides, for each layer what `project_kv` of its cross-attention returned, and
+    `memory_mask` is True where that may be attended to.
     """
 
     def __init__(
@@ -60,16 +63,18 @@ class KVCache:
         max_len: int,
         d_head: int,
         *,
+        d_value: int | None = None,
         like: Float[Tensor, "..."] | None = None,
         memories: Sequence[tuple[Tensor, Tensor]] = (),
         memory_mask: Bool[Tensor, "..."] | None = None,
     ):
+        d_value = d_head if d_value is None else d_value
         shape = (n_layers, batch, n_kv_heads, max_len, d_head)
-        names = ("n_layers", "batch", "n_kv_heads", "max_len", "d_head")
-        for name, size in zip(names, shape, strict=True):
+        names = ("n_layers", "batch", "n_kv_heads", "max_len", "d_head", "d_value")
+        for name, size in zip(names, (*shape, d_value), strict=True):
             check_size(name, size)
         like = torch.empty(0) if like is None else like
-        k, v = like.new_zeros(shape), like.new_zeros(shape)
+        k, v = (like.new_zeros(*shape[:-1], d) for d in (d_head, d_value))
         self.layers = [LayerCache(k[i], v[i]) for i in range(n_layers)]
         self.memories, self.memory_mask = memories, memory_mask
 
