@@ -1036,3 +1036,52 @@ wrong(
 wrong(IS, "are squared", scored(size=lambda xp, below, above: (below + above) ** 2))
 wrong(IS, "this is the sum", scored(total=lambda score: score.sum()))
 wrong(IS, "for each interval", scored(total=lambda score: score))
+
+
+# --- rewards
+
+
+@right("group_advantages")
+def standardized(xp, rewards, eps):
+    mean = rewards.sum(-1) / rewards.shape[-1]
+    gaps = rewards - mean[:, None]
+    return gaps / ((gaps**2).mean(-1)[:, None] ** 0.5 + eps)
+
+
+@right("group_advantages")
+def group_by_group(xp, rewards, eps):
+    def of(group):
+        return (group - group.mean()) / (
+            xp.sqrt(((group - group.mean()) ** 2).mean()) + eps
+        )
+
+    return xp.stack([of(group) for group in rewards])
+
+
+def relative(mean=None, deviation=None, eps=1.0, sign=1):
+    def answer(xp, rewards, e):
+        variance = xp.variance(rewards)
+        m = rewards.mean(-1)[:, None] if mean is None else mean(rewards)
+        s = variance**0.5 if deviation is None else deviation(xp, rewards, variance)
+        return sign * (rewards - m) / (s + eps * e)
+
+    return answer
+
+
+GA = "group_advantages"
+wrong(GA, "mean is not subtracted", relative(mean=lambda rewards: 0.0))
+wrong(GA, "mean is that of all", relative(mean=lambda rewards: rewards.mean()))
+wrong(GA, "gaps are not divided", relative(deviation=lambda xp, r, v: 1.0, eps=0))
+wrong(
+    GA,
+    "deviation is that of all",
+    relative(deviation=lambda xp, r, v: ((r - r.mean()) ** 2).mean() ** 0.5),
+)
+wrong(GA, "divided by the variance", relative(deviation=lambda xp, r, v: v))
+wrong(
+    GA,
+    "divided by G - 1",
+    relative(deviation=lambda xp, r, v: xp.variance(r, ddof=1) ** 0.5),
+)
+wrong(GA, "eps is not added", relative(eps=0))
+wrong(GA, "sign is reversed", relative(sign=-1))
