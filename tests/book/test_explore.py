@@ -885,6 +885,104 @@ def test_the_heads_are_those_of_the_published_model():
     assert before.tolist() == [0, *range(15)]
 
 
+def given(name):
+    """What the file holds that a live figure loads."""
+    text = (FOLDER / "weights" / f"{name}.js").read_text("utf-8")
+    return json.loads(re.search(rf"given.{name} = (.*);", text)[1])
+
+
+@pytest.fixture(scope="module")
+def stream():
+    """Of each case: logarithms (number, quartile, block), cosines (block, pair)."""
+    held = given("stream")
+    logs = np.frombuffer(base64.b64decode(held["logs"]), "<i2") / held["scale"]
+    pairs = np.frombuffer(base64.b64decode(held["cosines"]), "u1") / 127.5 - 1
+    cases = [tuple(case) for case in held["cases"]]
+    logs, pairs = (
+        logs.reshape(len(cases), 3, 3, 101),
+        pairs.reshape(len(cases), 101, -1),
+    )
+    return dict(zip(cases, zip(logs, pairs, strict=True), strict=True))
+
+
+def test_the_stream_shows_what_is_stored(stream):
+    moves = [(True, "pre", 20), (True, "pre", 0), (True, "post", 100)]
+    moves += [(True, "none", 7), (False, "none", 99), (False, "pre", 2)]
+    moves += [(False, "post", 50)]
+    seen, dragged, said = try_out(
+        "stream",
+        f"""
+        const [skip, slider] = figure.querySelectorAll("input"), seen = [];
+        const norm = figure.querySelector("select");
+        const all = () => [[...figure.querySelectorAll(".value")].map((node) =>
+          node.dataset.value.split(" ").map(Number)), values(".mean"), values("rect")];
+        for (const [skips, place, block] of {json.dumps(moves)}) {{
+          if (skip.checked !== skips) skip.click();
+          put(norm, place); put(slider, block);
+          seen.push(all());
+        }}
+        const cut = await say();
+        drag(figure.querySelector("svg"), 40 + 252 * 0.3, 100);
+        const dragged = [slider.value, slider.getAttribute("aria-valuetext")];
+        skip.click(); put(norm, "none");
+        return [seen, dragged, [cut, await say()]];
+        """,
+    )
+    for (numbers, mean, cells), (skip, place, after) in zip(seen, moves, strict=True):
+        logs, pairs = stream[skip, place]
+        close(np.ravel(numbers), logs[..., after])
+        close(mean, pairs[after].mean())
+        table = np.eye(8)
+        i, j = np.triu_indices(8, 1)
+        table[i, j] = table[j, i] = pairs[after]
+        close([value for value in cells if value is not None], table)
+    assert dragged == ["30", "30 of 100"]
+    assert (
+        "in post-norm and without skip connections, the mean square is 1.0." in said[0]
+    )
+    assert "Up to rounding, the words of a sentence are one vector." in said[0]
+    assert "The gradient overflows on its way down." in said[1]
+
+
+def test_the_stream_is_that_of_the_blocks_of_its_page(stream):
+    torch = pytest.importorskip("torch")
+    command = load("stream", "checkpoints")
+    names = {"torch": torch}
+    exec(cell("block", "def run_block("), names)
+    rules = {(True, "pre"): "pre_norm", (True, "post"): "post_norm"}
+    rules |= {(True, "none"): "no_norm", (False, "pre"): "no_skip"}
+    # Going up, the first start, by the rules of the page. Below this share of words
+    # that differ, rounding takes over.
+    for case, rule in rules.items():
+        torch.manual_seed(0)
+        make = command.ct.Block
+        blocks = [make(32, 4, activation="relu").double() for _ in range(100)]
+        x, _ = torch.randn(2, 1, 8, 32).double()
+        vectors = [x]
+        with torch.no_grad():
+            for each in blocks:
+                vectors.append(names["run_block"](names[rule], vectors[-1], each))
+        vectors = torch.cat(vectors).numpy()
+        found = command.cosines(vectors)
+        np.testing.assert_allclose(found, stream[case][1], rtol=0, atol=0.51 / 127.5)
+    # The whole of the calmest case, with its gradients.
+    logs, _ = command.case(True, "pre")
+    np.testing.assert_allclose(logs / command.SCALE, stream[True, "pre"][0], atol=0.003)
+
+
+def test_the_stream_does_what_its_caption_says(stream):
+    logs = {case: stored for case, (stored, _) in stream.items()}
+    for place in ("pre", "post", "none"):
+        assert logs[False, place][1, :, 5:].max() <= -12
+    for place in ("post", "none"):
+        assert logs[True, place][1, 1, 60:].max() <= -12
+    assert 0.03 < 10 ** logs[True, "pre"][1, 1, -1] < 0.05
+    up = (logs[True, "pre"][0, 1, -1] - logs[True, "pre"][0, 1, 0]) / 2
+    down = logs[True, "pre"][2, 1, 0]
+    for factor in (up, down):
+        assert 9 < 10**factor < 11
+
+
 def test_a_page_loads_its_figures_and_no_other_page_does(book):
     figure = (
         "\n```{explore} _static/still.svg\n:element: query\n:label: Try\n"
