@@ -1,6 +1,7 @@
 """The live figures, in a real browser: what they show is what NumPy computes."""
 
 import base64
+import dataclasses
 import json
 import re
 from collections import Counter
@@ -981,6 +982,115 @@ def test_the_stream_does_what_its_caption_says(stream):
     down = logs[True, "pre"][2, 1, 0]
     for factor in (up, down):
         assert 9 < 10**factor < 11
+
+
+@pytest.fixture(scope="module")
+def runs():
+    """What is stored of the training runs: norm, warm-up, rate, start(, step)."""
+    held = given("warmup")
+    losses = np.frombuffer(base64.b64decode(held["losses"]), "<u2") / 1000
+    sizes = [len(held[name]) for name in ("norm", "warmup", "rate", "start")]
+    return held, np.reshape(held["ends"], sizes), losses.reshape(*sizes, -1)
+
+
+def test_the_runs_show_what_is_stored(runs):
+    held, ends, losses = runs
+    seen, said = try_out(
+        "warmup",
+        """
+        const [warmup, rate] = figure.querySelectorAll("input"), seen = [], said = [];
+        const norm = figure.querySelector("select");
+        const grid = figure.querySelector("[role=slider]");
+        const curve = (path) => [...path.getAttribute("d").matchAll(
+          /[ML]([0-9.]+) ([0-9.]+)/g)].map((at) => [Number(at[1]), Number(at[2])]);
+        const all = async () => {
+          seen.push([[norm.value, warmup.value, rate.value].map(Number),
+            values(".end"), values("[role=slider] g"),
+            [...figure.querySelectorAll("path[stroke-width='0.7']")].map(curve)]);
+          said.push(await say());
+        };
+        await all();
+        put(warmup, 2); put(rate, 3); await all();
+        press(grid, "ArrowLeft"); press(grid, "ArrowUp", true); await all();
+        press(grid, "ArrowRight", true); await all();
+        put(norm, 1); await all();
+        const cell = grid.querySelectorAll("rect")[13].getBoundingClientRect();
+        grid.dispatchEvent(new MouseEvent("click", { bubbles: true,
+          clientX: cell.x + 9, clientY: cell.y + 9 }));
+        await all();
+        return [seen, said];
+        """,
+    )
+    moved = [[1, 0, 2], [1, 2, 3], [0, 0, 2], [0, 0, 5], [1, 0, 5], [0, 2, 1]]
+    assert [place for place, *_ in seen] == moved
+    medians = np.median(ends, axis=-1)
+    best = f"{medians.min():.2f}"
+    for (place, dots, cells, curves), words in zip(seen, said, strict=True):
+        at = tuple(place)
+        close(dots, ends[at])
+        close(cells, medians)
+        for curve, stored in zip(curves, losses[at], strict=True):
+            steps, heights = np.transpose(curve)
+            shown = np.flatnonzero(stored <= 5.5)
+            np.testing.assert_allclose(steps, 30 + 310 * (shown + 1) / 200, atol=0.06)
+            drawn = 1.5 + 4 * (200 - heights) / 176
+            np.testing.assert_allclose(drawn, stored[shown], rtol=0, atol=0.003)
+        low, *_, high = sorted(f"{end:.2f}" for end in ends[at])
+        assert (
+            f"between {low} and {high}" if low < high else f"at {low} from"
+        ) in words
+        ignore = (ends[at] > held["known"]["unigram"] - 0.1).sum()
+        assert ("the frequencies of words" in words) == (ignore > 0)
+        jumps = (losses[at].max(axis=1) > losses[at][:, 0] + 1).any()
+        assert ("jumped" in words) == jumps
+        assert f"ends at {best} (gray)" in words
+    assert said[0].startswith("Post-norm at a rate of 0.01 with no warm-up: the loss")
+
+
+def test_the_runs_begin_as_those_of_the_page(runs):
+    """Later steps are another machine's own: rounding grows as training goes on."""
+    pytest.importorskip("torch")
+    pytest.importorskip("flax")
+    held, _, losses = runs
+    command = load("warmup", "checkpoints")
+    assert {name: held[name] for name in command.GRID} == {
+        name: list(values) for name, values in command.GRID.items()
+    }
+    names = command.page()
+    for name, value in held["known"].items():
+        assert abs(names[name] - value) < 1e-3
+    for form, each in zip(held["norm"], losses, strict=True):
+        # The warm-up is that of the whole run, and only a constant rate may end in it.
+        few = dataclasses.replace(
+            names["schedule"](100, 0.001), steps=4, schedule="constant"
+        )
+        found, _ = command.train(names, form, 1, few)
+        np.testing.assert_allclose(found, each[2, 0, 1, :4], rtol=0, atol=0.002)
+
+
+def test_the_runs_do_what_the_caption_and_its_page_say(runs):
+    held, ends, losses = runs
+    pre, post = ends
+    known = held["known"]
+    none, short, long = range(3)
+    middle, high, higher, highest = range(2, 6)
+    assert post[none, middle].min() > known["unigram"] - 0.1
+    assert np.flatnonzero(post[short, middle] < 3).tolist() == [0]
+    assert post[long, middle].max() < known["bigram"] - 0.1
+    assert post[long, high].min() > known["unigram"] - 0.1
+    assert (losses[1, long, high].min(axis=1) < 2.6).tolist() == [True, False, False]
+    # The highest rates at which each form learns, and what pre-norm gains.
+    assert pre[:, :higher].max() < 2.6
+    assert np.median(pre, axis=-1)[:, higher].round(2).tolist() == [2.43, 2.23, 2.04]
+    assert pre[:, highest].min() > 2.7
+    assert post[:, high:].min() > 3.4
+    for norm_ in (0, 1):
+        before = losses[norm_, none, highest]
+        assert (before.max(axis=1) > before[:, 0] + 2).all()
+    assert pre[none, highest].min() > 3.2
+    medians = np.median(ends, axis=-1)
+    best = np.unravel_index(medians.argmin(), medians.shape)
+    assert best == (0, long, middle)
 
 
 def test_a_page_loads_its_figures_and_no_other_page_does(book):

@@ -90,7 +90,7 @@ explore.define("stream", (live) => {
     chart(2, "gradient", -6, 2, 2)];
 
   // The cosines of the words of one start
-  const SIDE = 18, ACROSS = 44, ABOVE = 46;
+  const SIDE = 16.5, ACROSS = 44, ABOVE = 60;
   const cells = Array.from({ length: T * T }, (_, i) => svg("rect", { width: SIDE - 1,
     height: SIDE - 1, x: ACROSS + (i % T) * SIDE, y: ABOVE + Math.floor(i / T) * SIDE }));
   const mean = svg("text", { x: WIDTH - 8, y: 14, "text-anchor": "end", class: "mean" });
@@ -99,7 +99,7 @@ explore.define("stream", (live) => {
     ...words.map((word, i) => svg("text", { x: ACROSS - 6, y: ABOVE + (i + 0.72) * SIDE,
       "text-anchor": "end" }, word)),
     ...words.map((word, i) => svg("text", { transform:
-      `translate(${ACROSS + (i + 0.7) * SIDE} ${ABOVE - 5}) rotate(-35)` }, word)));
+      `translate(${ACROSS + (i + 0.7) * SIDE} ${ABOVE - 5}) rotate(-60)` }, word)));
 
   const slider = explore.slider({ label: "block", min: 0, max: DEPTH, step: 1,
     value: state.block, text: (n) => `${n} of ${DEPTH}`, change: (n) => go(n) });
