@@ -5,7 +5,7 @@
 
 The page's cells run as they stand there, up to its model in NNX: language, batches,
 schedule, and a model of six blocks. It is trained for 200 steps with each of two places
-of the norm, three lengths of warm-up and six rates, from three starts, in about four
+of the norm, three lengths of warm-up and six rates, from three starts, in about five
 minutes on one core. The file, warmup.js, is a script. It holds the three losses that
 are known beforehand, each run's loss on the held-out sentences at its end and, in
 thousandths as 16-bit numbers in base64, the loss of the batch at each step. Another
