@@ -1,6 +1,7 @@
 """The live figures, in a real browser: what they show is what NumPy computes."""
 
 import base64
+import dataclasses
 import json
 import re
 from collections import Counter
@@ -883,6 +884,213 @@ def test_the_heads_are_those_of_the_published_model():
     assert np.isin(maps[0, :, :, it].argmax(axis=-1), nouns).sum() == 4
     before = maps[0, 0, 2].argmax(axis=-1)
     assert before.tolist() == [0, *range(15)]
+
+
+def given(name):
+    """What the file holds that a live figure loads."""
+    text = (FOLDER / "weights" / f"{name}.js").read_text("utf-8")
+    return json.loads(re.search(rf"given.{name} = (.*);", text)[1])
+
+
+@pytest.fixture(scope="module")
+def stream():
+    """Of each case: logarithms (number, quartile, block), cosines (block, pair)."""
+    held = given("stream")
+    logs = np.frombuffer(base64.b64decode(held["logs"]), "<i2") / held["scale"]
+    pairs = np.frombuffer(base64.b64decode(held["cosines"]), "u1") / 127.5 - 1
+    cases = [tuple(case) for case in held["cases"]]
+    logs, pairs = (
+        logs.reshape(len(cases), 3, 3, 101),
+        pairs.reshape(len(cases), 101, -1),
+    )
+    return dict(zip(cases, zip(logs, pairs, strict=True), strict=True))
+
+
+def test_the_stream_shows_what_is_stored(stream):
+    moves = [(True, "pre", 20), (True, "pre", 0), (True, "post", 100)]
+    moves += [(True, "none", 7), (False, "none", 99), (False, "pre", 2)]
+    moves += [(False, "post", 50)]
+    seen, dragged, said = try_out(
+        "stream",
+        f"""
+        const [skip, slider] = figure.querySelectorAll("input"), seen = [];
+        const norm = figure.querySelector("select");
+        const all = () => [[...figure.querySelectorAll(".value")].map((node) =>
+          node.dataset.value.split(" ").map(Number)), values(".mean"), values("rect")];
+        for (const [skips, place, block] of {json.dumps(moves)}) {{
+          if (skip.checked !== skips) skip.click();
+          put(norm, place); put(slider, block);
+          seen.push(all());
+        }}
+        const cut = await say();
+        drag(figure.querySelector("svg"), 40 + 252 * 0.3, 100);
+        const dragged = [slider.value, slider.getAttribute("aria-valuetext")];
+        skip.click(); put(norm, "none");
+        return [seen, dragged, [cut, await say()]];
+        """,
+    )
+    for (numbers, mean, cells), (skip, place, after) in zip(seen, moves, strict=True):
+        logs, pairs = stream[skip, place]
+        close(np.ravel(numbers), logs[..., after])
+        close(mean, pairs[after].mean())
+        table = np.eye(8)
+        i, j = np.triu_indices(8, 1)
+        table[i, j] = table[j, i] = pairs[after]
+        close([value for value in cells if value is not None], table)
+    assert dragged == ["30", "30 of 100"]
+    assert (
+        "in post-norm and without skip connections, the mean square is 1.0." in said[0]
+    )
+    assert "Up to rounding, the words of a sentence are one vector." in said[0]
+    assert "The gradient overflows on its way down." in said[1]
+
+
+def test_the_stream_is_that_of_the_blocks_of_its_page(stream):
+    torch = pytest.importorskip("torch")
+    command = load("stream", "checkpoints")
+    names = {"torch": torch}
+    exec(cell("block", "def run_block("), names)
+    rules = {(True, "pre"): "pre_norm", (True, "post"): "post_norm"}
+    rules |= {(True, "none"): "no_norm", (False, "pre"): "no_skip"}
+    # Going up, the first start, by the rules of the page. Below this share of words
+    # that differ, rounding takes over.
+    for case, rule in rules.items():
+        torch.manual_seed(0)
+        make = command.ct.Block
+        blocks = [make(32, 4, activation="relu").double() for _ in range(100)]
+        x, _ = torch.randn(2, 1, 8, 32).double()
+        vectors = [x]
+        with torch.no_grad():
+            for each in blocks:
+                vectors.append(names["run_block"](names[rule], vectors[-1], each))
+        vectors = torch.cat(vectors).numpy()
+        found = command.cosines(vectors)
+        np.testing.assert_allclose(found, stream[case][1], rtol=0, atol=0.51 / 127.5)
+    # The whole of the calmest case, with its gradients.
+    logs, _ = command.case(True, "pre")
+    np.testing.assert_allclose(logs / command.SCALE, stream[True, "pre"][0], atol=0.003)
+
+
+def test_the_stream_does_what_its_caption_says(stream):
+    logs = {case: stored for case, (stored, _) in stream.items()}
+    for place in ("pre", "post", "none"):
+        assert logs[False, place][1, :, 5:].max() <= -12
+    for place in ("post", "none"):
+        assert logs[True, place][1, 1, 60:].max() <= -12
+    assert 0.03 < 10 ** logs[True, "pre"][1, 1, -1] < 0.05
+    up = (logs[True, "pre"][0, 1, -1] - logs[True, "pre"][0, 1, 0]) / 2
+    down = logs[True, "pre"][2, 1, 0]
+    for factor in (up, down):
+        assert 9 < 10**factor < 11
+
+
+@pytest.fixture(scope="module")
+def runs():
+    """What is stored of the training runs: norm, warm-up, rate, start(, step)."""
+    held = given("warmup")
+    losses = np.frombuffer(base64.b64decode(held["losses"]), "<u2") / 1000
+    sizes = [len(held[name]) for name in ("norm", "warmup", "rate", "start")]
+    return held, np.reshape(held["ends"], sizes), losses.reshape(*sizes, -1)
+
+
+def test_the_runs_show_what_is_stored(runs):
+    held, ends, losses = runs
+    seen, said = try_out(
+        "warmup",
+        """
+        const [warmup, rate] = figure.querySelectorAll("input"), seen = [], said = [];
+        const norm = figure.querySelector("select");
+        const grid = figure.querySelector("[role=slider]");
+        const curve = (path) => [...path.getAttribute("d").matchAll(
+          /[ML]([0-9.]+) ([0-9.]+)/g)].map((at) => [Number(at[1]), Number(at[2])]);
+        const all = async () => {
+          seen.push([[norm.value, warmup.value, rate.value].map(Number),
+            values(".end"), values("[role=slider] g"),
+            [...figure.querySelectorAll("path[stroke-width='0.7']")].map(curve)]);
+          said.push(await say());
+        };
+        await all();
+        put(warmup, 2); put(rate, 3); await all();
+        press(grid, "ArrowLeft"); press(grid, "ArrowUp", true); await all();
+        press(grid, "ArrowRight", true); await all();
+        put(norm, 1); await all();
+        const cell = grid.querySelectorAll("rect")[13].getBoundingClientRect();
+        grid.dispatchEvent(new MouseEvent("click", { bubbles: true,
+          clientX: cell.x + 9, clientY: cell.y + 9 }));
+        await all();
+        return [seen, said];
+        """,
+    )
+    moved = [[1, 0, 2], [1, 2, 3], [0, 0, 2], [0, 0, 5], [1, 0, 5], [0, 2, 1]]
+    assert [place for place, *_ in seen] == moved
+    medians = np.median(ends, axis=-1)
+    best = f"{medians.min():.2f}"
+    for (place, dots, cells, curves), words in zip(seen, said, strict=True):
+        at = tuple(place)
+        close(dots, ends[at])
+        close(cells, medians)
+        for curve, stored in zip(curves, losses[at], strict=True):
+            steps, heights = np.transpose(curve)
+            shown = np.flatnonzero(stored <= 5.5)
+            np.testing.assert_allclose(steps, 30 + 310 * (shown + 1) / 200, atol=0.06)
+            drawn = 1.5 + 4 * (200 - heights) / 176
+            np.testing.assert_allclose(drawn, stored[shown], rtol=0, atol=0.003)
+        low, *_, high = sorted(f"{end:.2f}" for end in ends[at])
+        assert (
+            f"between {low} and {high}" if low < high else f"at {low} from"
+        ) in words
+        ignore = (ends[at] > held["known"]["unigram"] - 0.1).sum()
+        assert ("the frequencies of words" in words) == (ignore > 0)
+        jumps = (losses[at].max(axis=1) > losses[at][:, 0] + 1).any()
+        assert ("jumped" in words) == jumps
+        assert f"ends at {best} (gray)" in words
+    assert said[0].startswith("Post-norm at a rate of 0.01 with no warm-up: the loss")
+
+
+def test_the_runs_begin_as_those_of_the_page(runs):
+    """Later steps are another machine's own: rounding grows as training goes on."""
+    pytest.importorskip("torch")
+    pytest.importorskip("flax")
+    held, _, losses = runs
+    command = load("warmup", "checkpoints")
+    assert {name: held[name] for name in command.GRID} == {
+        name: list(values) for name, values in command.GRID.items()
+    }
+    names = command.page()
+    for name, value in held["known"].items():
+        assert abs(names[name] - value) < 1e-3
+    for form, each in zip(held["norm"], losses, strict=True):
+        # The warm-up is that of the whole run, and only a constant rate may end in it.
+        few = dataclasses.replace(
+            names["schedule"](100, 0.001), steps=4, schedule="constant"
+        )
+        found, _ = command.train(names, form, 1, few)
+        np.testing.assert_allclose(found, each[2, 0, 1, :4], rtol=0, atol=0.002)
+
+
+def test_the_runs_do_what_the_caption_and_its_page_say(runs):
+    held, ends, losses = runs
+    pre, post = ends
+    known = held["known"]
+    none, short, long = range(3)
+    middle, high, higher, highest = range(2, 6)
+    assert post[none, middle].min() > known["unigram"] - 0.1
+    assert np.flatnonzero(post[short, middle] < 3).tolist() == [0]
+    assert post[long, middle].max() < known["bigram"] - 0.1
+    assert post[long, high].min() > known["unigram"] - 0.1
+    assert (losses[1, long, high].min(axis=1) < 2.6).tolist() == [True, False, False]
+    # The highest rates at which each form learns, and what pre-norm gains.
+    assert pre[:, :higher].max() < 2.6
+    assert np.median(pre, axis=-1)[:, higher].round(2).tolist() == [2.43, 2.23, 2.04]
+    assert pre[:, highest].min() > 2.7
+    assert post[:, high:].min() > 3.4
+    for norm_ in (0, 1):
+        before = losses[norm_, none, highest]
+        assert (before.max(axis=1) > before[:, 0] + 2).all()
+    assert pre[none, highest].min() > 3.2
+    medians = np.median(ends, axis=-1)
+    best = np.unravel_index(medians.argmin(), medians.shape)
+    assert best == (0, long, middle)
 
 
 def test_a_page_loads_its_figures_and_no_other_page_does(book):

@@ -1,0 +1,80 @@
+"""Train the models of the page on depth over a grid of settings, for its live figure.
+
+    python book/checkpoints/warmup.py               # into book/_static/explore/weights
+    python book/checkpoints/warmup.py some/folder   # into another folder
+
+The page's cells run as they stand there, up to its model in NNX: language, batches,
+schedule, and a model of six blocks. It is trained for 200 steps with each of two places
+of the norm, three lengths of warm-up and six rates, from three starts, in about five
+minutes on one core. The file, warmup.js, is a script. It holds the three losses that
+are known beforehand, each run's loss on the held-out sentences at its end and, in
+thousandths as 16-bit numbers in base64, the loss of the batch at each step. Another
+machine rounds otherwise, and its runs drift away from these.
+"""
+
+import base64
+import itertools
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import jupytext
+import numpy as np
+
+import course_lib.nnx as cn
+
+ROOT = Path(__file__).resolve().parents[2]
+LAST = "class JReader("  # what the last cell defines
+GRID = {
+    "norm": ("pre", "post"),
+    "warmup": (0, 20, 100),
+    "rate": (0.001, 0.003, 0.01, 0.03, 0.1, 0.3),
+    "start": (0, 1, 2),
+}
+
+
+def page() -> dict[str, Any]:
+    """Run the page's cells up to its model; return their names."""
+    text = jupytext.read(ROOT / "book" / "transformer" / "depth.md", fmt="md:myst")
+    names: dict[str, Any] = {}
+    for cell in text.cells:
+        tags = cell.metadata.get("tags", [])
+        if cell.cell_type != "code" or "colab-setup" in tags:
+            continue
+        exec(cell.source, names)
+        if LAST in cell.source:
+            return names
+    raise ValueError(f"a cell of the page must define its model: none says {LAST!r}.")
+
+
+def train(names: dict[str, Any], norm: str, start: int, config: Any) -> Any:
+    """One run: the loss of each step's batch, and that on the held-out sentences."""
+    model = names["JReader"](norm, rngs=names["nnx"].Rngs(start))
+    history = cn.fit(model, names["batches"], names["jnext_word"], config=config)
+    return history.losses, names["jloss"](model)
+
+
+def main(folder: Path) -> None:
+    """Train and write the file."""
+    names = page()
+    runs = [
+        train(names, norm, start, names["schedule"](warmup, rate))
+        for norm, warmup, rate, start in itertools.product(*GRID.values())
+    ]
+    curves, ends = zip(*runs, strict=True)
+    losses = np.rint(1000 * np.array(curves)).astype("<u2")
+    known = ("unigram", "bigram", "entropy")
+    given = GRID | {
+        "known": {name: round(float(names[name]), 4) for name in known},
+        "ends": [round(end, 4) for end in ends],
+        "losses": base64.b64encode(losses.tobytes()).decode(),
+    }
+    made = "// Made by book/checkpoints/warmup.py, which says what it holds.\n"
+    text = f'{made}"use strict";\nexplore.given.warmup = {json.dumps(given)};\n'
+    (folder / "warmup.js").write_text(text, "utf-8")
+
+
+if __name__ == "__main__":
+    target = ROOT / "book" / "_static" / "explore" / "weights"
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else target)
