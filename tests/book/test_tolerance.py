@@ -191,14 +191,22 @@ def test_a_picture_of_another_size_fails():
     assert "size" in image_differs(curve(), curve(width=6))
 
 
-def test_pictures_in_outputs_are_compared():
-    def shown(png):
-        data = {"image/png": base64.b64encode(png).decode(), "text/plain": "<Figure>"}
-        return [{"output_type": "display_data", "data": data}]
+def shown(png):
+    data = {"image/png": base64.b64encode(png).decode(), "text/plain": "<Figure>"}
+    return [{"output_type": "display_data", "data": data}]
 
+
+def test_pictures_in_outputs_are_compared():
     assert outputs_differ(shown(curve()), shown(curve())) is None
     found = outputs_differ(shown(curve()), shown(curve(factor=0.98)))
     assert found.startswith("image/png:")
+
+
+def test_pictures_of_what_a_clock_measured_must_only_be_there():
+    measured = read_tolerance({"nbval": {"times": "measured"}})
+    assert outputs_differ(shown(curve()), shown(curve(width=6)), measured) is None
+    assert outputs_differ(shown(curve()), stream("done\n"), measured) is not None
+    assert outputs_differ(shown(curve()), [], measured) is not None
 
 
 def test_equal_texts_need_no_reading():
