@@ -55,7 +55,7 @@ explore.define("gpt", (live) => {
     const streams = [x], maps = [], D = x[0].length, size = D / HEADS;
     for (let layer = 0; layer < LAYERS; layer += 1) {
       const block = `blocks.${layer}`;
-      const qkv = x.map((v) => linear(norm(v, `${block}.norm_1`), `${block}.qkv_proj`));
+      const qkv = x.map((v) => linear(norm(v, `${block}.attention_norm`), `${block}.qkv_proj`));
       const part = (t, which, h) =>
         qkv[t].slice(which * D + h * size, which * D + (h + 1) * size);
       maps.push(Array.from({ length: HEADS }, (_, h) => x.map((_, i) => explore.softmax(
@@ -66,7 +66,7 @@ explore.define("gpt", (live) => {
           : sum.map((s, d) => s + weight * part(j, 2, h)[d])), new Array(size).fill(0))),
       `${block}.o_proj`)));
       x = x.map((v) => add(v, linear(
-        linear(norm(v, `${block}.norm_2`), `${block}.mlp.0`).map(gelu), `${block}.mlp.2`)));
+        linear(norm(v, `${block}.feed_forward_norm`), `${block}.mlp.0`).map(gelu), `${block}.mlp.2`)));
       streams.push(x);
     }
     return { streams, maps };
