@@ -97,7 +97,9 @@ def read(files: dict[str, Path]) -> dict[str, np.ndarray]:
                 offset=start + about["data_offsets"][0],
             ).reshape(about["shape"])
             if about["dtype"] == "BF16":
-                array = (array.astype(np.uint32) << 16).view(np.float32)
+                wide = np.empty(array.shape, np.uint32)  # no copy beside it
+                array = np.left_shift(array, 16, out=wide, dtype=np.uint32)
+                array = array.view(np.float32)
             arrays[name] = array
     return arrays
 
