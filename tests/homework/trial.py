@@ -102,6 +102,7 @@ class Case:
         points: Expected of each question; None where there must be none.
         words: Of what the row says.
         bare: The points of the bare process, where they may be others: what it admits.
+        container: The same of a container.
         kind: honest, cheat or attack.
         row: The student's name in the marks, if it isn't the case's.
         challenge: Whether the open-ended question is asked.
@@ -112,6 +113,7 @@ class Case:
     points: list
     words: str = ""
     bare: list | None = None
+    container: list | None = None
     kind: str = "honest"
     row: str = ""
     challenge: bool = False
@@ -400,6 +402,7 @@ cheat(
     "in_an_isolated_subprocess",
     "OPTIONS = ['-I']" + SUB % (THEIRS, ""),
     bare=[6, 4],
+    container=[6, 4],  # nothing is laid over the image's files
     quick=True,
 )
 cheat(
@@ -1500,7 +1503,8 @@ def said(row):
 
 def expected(case, isolation):
     """The points due under this isolation; [] where it isn't tried."""
-    return case.points if isolation != "bare" or case.bare is None else case.bare
+    other = getattr(case, isolation, None)
+    return case.points if other is None else other
 
 
 def as_expected(name, row, isolation):
@@ -1510,7 +1514,9 @@ def as_expected(name, row, isolation):
     # What a bare process admits can still fail: permissions stop some users.
     if isolation == "bare" and got == case.points:
         return True
-    return got == due and (due != case.points or case.words in said(row))
+    # In a container the sandbox is the first process, which some signals don't reach.
+    words = "" if isolation == "container" and case.kind == "attack" else case.words
+    return got == due and (due != case.points or words in said(row))
 
 
 def main():
