@@ -2,12 +2,12 @@
 
 The two sentences of a pair differ only in what decides. In "gender" and "number" that
 is the pronoun, *he* or *she*, *it* or *they*. In "meaning" it is the last word, as in
-*too tired* and *too wide* (Levesque et al. 2012 call such a pair a Winograd schema).
+*too tired* and *too wide*. Such pairs resemble Winograd schemas (Levesque et al. 2012),
+which also exclude those that association solves.
 
 A rule that does not read what decides gives both sentences of a pair the same noun, so
-it is right in exactly half of them: always the first noun, always the nearest, a coin.
-A careful reader is right in almost all. The lists were written before any model was
-tried on them. No noun occurs twice in a sentence.
+it is right in exactly one of them: always the first noun, always the nearest. The lists
+were written before any model was tried on them. No noun occurs twice in a sentence.
 """
 
 from dataclasses import dataclass
