@@ -2,61 +2,76 @@
 
     python book/figures/scale.py   # scale-sharing.svg
 
-Two processes, with what each holds of a batch and of the weights.
+Two GPUs share the training of one model in six ways, each a cut through the batch, the
+weights, or both.
 """
 
+from collections.abc import Iterable
+
 import matplotlib.pyplot as plt
-from drawing import GRAY, arrow, box, cells, label, save_figures, shade
+from drawing import GRAY, cells, label, save_figures, shade
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Polygon
 
 from course_lib import plot
 
-WEIGHTS, BATCH = plot.COLORS["blue"], plot.COLORS["orange"]
+FIRST = shade(plot.COLORS["blue"], 0.8)
+SECOND = shade(plot.COLORS["orange"], 0.85)
+SIDE = 0.72  # of a cell
+
+UPPER = ["1111", "1111", "2222", "2222"]  # a row is a text, or a block
+LEFT = ["1122"] * 4  # a column is a token, or a part of the block's weights
+BOTH = ["bbbb"] * 4
+EXPERTS = ["bb12"] * 4
+
+WAYS = {
+    "data": (UPPER, BOTH, "gradients"),
+    "fully sharded": (UPPER, LEFT, "weights, gradients"),
+    "context": (LEFT, BOTH, "keys and values"),
+    "tensor": (BOTH, LEFT, "sums, in each block"),
+    "pipeline": (BOTH, UPPER, "vectors, at one place"),
+    "expert": (UPPER, EXPERTS, "vectors, in each block"),
+}
 
 
-def _process(ax: Axes, left: float, rank: int, held: tuple[int, ...]):
-    """One process: its half of the batch, and the rows of the weights that it holds."""
-    box(ax, left + 1.5, 2.0, 3.5, 4.7, fc="#F7F7F7", ec=GRAY, lw=1.2)
-    label(ax, left + 1.5, 3.95, f"process {rank}", style="italic")
-    half = range(2 * rank, 2 * rank + 2)
-    rows = [[shade(BATCH, 0.75 if i in half else 0.0)] for i in range(4)]
-    cells(ax, left, 3.2, rows, width=0.8, height=0.65, ec=GRAY)
-    rows = [[shade(WEIGHTS, 0.65 if i in held else 0.0)] for i in range(4)]
-    cells(ax, left + 1.9, 3.2, rows, width=1.1, height=0.65, ec=GRAY)
-    label(ax, left + 0.4, 0.15, "batch", fontsize=11)
-    label(ax, left + 2.45, 0.15, "weights", fontsize=11)
-
-
-def _pair(ax: Axes, title: str, held: tuple[tuple[int, ...], ...], notes: list[str]):
-    for rank in (0, 1):
-        _process(ax, 4.6 * rank, rank, held[rank])
-    arrow(ax, (3.5, 1.9), (4.35, 1.9))
-    arrow(ax, (4.1, 1.9), (3.25, 1.9))
-    for i, note in enumerate(notes):
-        label(ax, 3.8, -1.0 - 0.75 * i, note, color=GRAY, fontsize=11)
-    label(ax, 3.8, 4.95, title, fontsize=12.5)
-    ax.set(xlim=(-0.4, 8.0), ylim=(-2.3, 5.4))
-    ax.set_aspect("equal")
-    ax.axis("off")
+def _owners(ax: Axes, left: float, top: float, rows: Iterable[str]):
+    """A grid of cells in the color of their owner, in both colors if both have it."""
+    first = [[FIRST if cell in "1b" else SECOND for cell in row] for row in rows]
+    cells(ax, left, top, first, width=SIDE, height=SIDE, lw=1.2)
+    for i, row in enumerate(rows):
+        for j, cell in enumerate(row):
+            if cell == "b":
+                x, y = left + j * SIDE, top - i * SIDE
+                corners = [(x + SIDE, y), (x + SIDE, y - SIDE), (x, y - SIDE)]
+                half = Polygon(corners, fc=SECOND, ec="white", lw=1.2)
+                ax.add_patch(half)
 
 
 def sharing() -> Figure:
-    """Copies of the weights in both processes, and a half of them in each."""
-    figure, (copies, shards) = plt.subplots(1, 2, figsize=(7.2, 3.4))
-    everything = (0, 1, 2, 3)
-    _pair(
-        copies,
-        "data parallel",
-        (everything, everything),
-        ["exchange: gradients, averaged"],
-    )
-    _pair(
-        shards,
-        "fully sharded",
-        ((0, 1), (2, 3)),
-        ["exchange: weights, gathered for use", "and gradients, averaged and cut"],
-    )
+    """What each of two GPUs holds of the batch and of the weights, in six ways."""
+    figure, axes = plt.subplots(3, 2, figsize=(5, 6))
+    for ax, (name, (batch, weights, exchanged)) in zip(
+        axes.flat, WAYS.items(), strict=True
+    ):
+        _owners(ax, 0, 0, batch)
+        _owners(ax, 4, 0, weights)
+        label(ax, 3.44, 0.8, name, fontsize=13)
+        label(ax, 1.44, -3.3, "batch", fontsize=11)
+        label(ax, 5.44, -3.3, "weights", fontsize=11)
+        label(
+            ax,
+            3.44,
+            -4.2,
+            f"\N{RIGHTWARDS ARROW OVER LEFTWARDS ARROW} {exchanged}",
+            fontsize=11,
+            color=GRAY,
+        )
+        label(ax, -0.4, -1.44, "texts", fontsize=10, rotation=90)
+        label(ax, 3.6, -1.44, "blocks", fontsize=10, rotation=90)
+        ax.set(xlim=(-0.8, 7.1), ylim=(-4.6, 1.2))
+        ax.set_aspect("equal")
+        ax.axis("off")
     return figure
 
 
