@@ -166,7 +166,7 @@ _build/executed: $(INSTALLED) $(shell find course_lib tests -name '*.py')
 		--cov --cov-context=test --cov-report= --junitxml=$@.xml
 
 clean: ## Remove what was built; the next command sets everything up again
-	rm -rf $(VENV) _build .pytest_cache .ruff_cache .hypothesis .coverage
+	rm -rf $(VENV) _build api .pytest_cache .ruff_cache .hypothesis .coverage
 
 # Redone when what is wanted changes, else never. The stamp comes last: a set-up that was
 # interrupted starts again. Whoever has everything has what the book needs.
