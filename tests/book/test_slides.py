@@ -1,0 +1,171 @@
+"""Slides of a page: what a lecturer shows, each on its sheet."""
+
+import json
+import re
+import subprocess
+from html import unescape
+
+import pytest
+import slides
+import yaml
+from pypdf import PdfReader
+from small_books import ROOT
+from stills import find_browser
+
+PAGE = """
+<article><section>
+<h1><span class="section-number">3. </span>Things<a class="headerlink">#</a></h1>
+<p><em>27 minutes · builds on nothing</em></p>
+<p>There are things. Which one is <a href="x.html">next</a>? We shall see.</p>
+<blockquote><p>a thing</p></blockquote>
+<figure><img alt="Dots" src="dots.svg"><figcaption><p>
+<span class="caption-number">Fig.</span><span class="caption-text">Dots are here.</span>
+</p></figcaption></figure>
+<section><h2><span class="section-number">3.1. </span>A rule</h2>
+<p>Words that are said.</p>
+<div class="math" id="equation-eq-a"><div class="formula"><math><mi>x</mi></math></div>
+<span class="eqno">(3.1)</span></div>
+<p>It adds one. Then more is said.</p>
+<div class="framework-tabs"><label class="sd-tab-label">PyTorch</label>
+<div class="sd-tab-content"><div class="cell_input"><pre>class A(nn.Module):
+    pass</pre></div><div class="cell_output"><pre>1
+2
+3
+4</pre></div></div>
+<label class="sd-tab-label">Flax NNX</label>
+<div class="sd-tab-content"><div class="cell_input"><pre>class JA(nnx.Module):
+    {line}</pre></div><div class="cell_output"><pre>5
+6
+7
+8</pre></div></div></div>
+<div class="cell_input"><pre>print(1)</pre></div>
+<div class="cell_output"><pre>one line</pre></div>
+</section>
+<section id="exercises"><h2>Exercises</h2>
+<div class="exercise"><p><span class="caption-number">Exercise 3.1</span>
+(By hand: a sum · easy)</p><div class="math" id="b">y</div></div></section>
+<section id="summary"><h2>Summary</h2><ul><li><p>It adds one.</p></li></ul></section>
+</section></article>
+"""
+
+
+def made(tmp_path, line="pass"):
+    page = tmp_path / "page.html"
+    page.write_text(PAGE.replace("{line}", line))
+    (tmp_path / "dots.svg").write_text("<svg></svg>")
+    return list(slides.slides(tmp_path, page))
+
+
+def test_a_deck_has_the_page_s_pieces_in_order_and_not_its_words(tmp_path):
+    deck = made(tmp_path)
+    assert [(slide.kind, slide.heading) for slide in deck] == [
+        ("title", "3. Things"),
+        ("picture", "3. Things"),
+        ("formula", "A rule"),
+        ("both", "A rule"),
+        ("printed", "A rule"),
+        ("list", "Summary"),
+        ("list", "Exercises"),
+    ]
+    text = [re.sub(r"<[^>]*>", " ", slide.body).split() for slide in deck]
+    assert " ".join(text[0]) == "There are things. Which one is next? a thing"
+    assert " ".join(text[2]) == "x (3.1) It adds one."
+    assert " ".join(text[4]) == "1 2 3 4"  # of the first framework
+    assert " ".join(text[6]) == "By hand: a sum · easy"
+    assert "said" not in " ".join(slide.body for slide in deck)
+    assert 'src="data:image/svg+xml;base64,' in deck[1].body
+    assert not any("href" in slide.body for slide in deck)
+
+
+def test_a_class_with_long_lines_has_a_slide_for_each_framework(tmp_path):
+    deck = made(tmp_path, "x = " + "1 + " * 20 + "1")
+    parts = [slide for slide in deck if slide.kind == "one"]
+    assert ["PyTorch" in part.body for part in parts] == [True, False]
+    assert ["Flax NNX" in part.body for part in parts] == [False, True]
+
+
+def test_whole_sentences_are_taken_and_their_tags_are_closed():
+    text = "One is <em>here. Two</em> are there. Three."
+    assert slides.sentences(text, 10) == "One is <em>here.</em>"
+    assert slides.sentences(text, 30) == "One is <em>here. Two</em> are there."
+
+
+MEASURE = """<script>
+addEventListener("load", async () => {
+  await document.fonts.ready;
+  await new Promise((done) => setTimeout(done, 500));
+  const said = document.createElement("pre");
+  said.id = "result";
+  const press = (key) => dispatchEvent(new KeyboardEvent("keydown", { key }));
+  const now = () => Number(document.querySelector(".now").id);
+  const turned = [now()];
+  for (const key of ["ArrowRight", " ", "ArrowLeft", "End", "PageDown", "Home"])
+    press(key), turned.push(now());
+  const boxes = [...document.querySelectorAll(".slide")].map((slide) => {
+    const parts = [...slide.querySelectorAll(".body, pre")];
+    const letters = [...slide.querySelectorAll("p, li, pre, td, figcaption")];
+    return {
+      over: Math.max(...parts.map((e) =>
+        Math.max(e.scrollHeight - e.clientHeight, e.scrollWidth - e.clientWidth))),
+      size: Math.min(...letters.map((e) => parseFloat(getComputedStyle(e).fontSize))),
+    };
+  });
+  said.textContent = JSON.stringify({ turned, boxes });
+  document.body.append(said);
+});</script></body>"""
+TOC = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))
+ROAD = [
+    chapter["file"]
+    for part in TOC["parts"]
+    if part.get("numbered")
+    for chapter in part["chapters"]
+]
+
+
+def browse(deck, profile, *options):
+    command = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+    command += ["--virtual-time-budget=10000", f"--user-data-dir={profile}", *options]
+    return subprocess.run(
+        [find_browser(), *command, deck.as_uri()],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    ).stdout
+
+
+@pytest.mark.parametrize("name", ROAD)
+def test_every_slide_of_our_decks_fits_its_sheet(name, tmp_path):
+    page = ROOT / "_build" / "html" / f"{name}.html"
+    if find_browser() is None or not page.exists():
+        pytest.skip("needs Chromium and the built book")
+    look = slides.style(ROOT / "_build" / "html")
+    made = list(slides.slides(ROOT / "_build" / "html", page))
+    text = slides.write(made, slides.title(page), look)
+    assert not re.search(r"(?:src|href)=\"(?!data:)|url\((?!data:)", text)
+    assert {"title", "picture", "list"} <= {slide.kind for slide in made}
+    deck = tmp_path / "deck.html"
+    deck.write_text(text.replace("</body>", MEASURE), "utf-8")
+    found = re.search(
+        r'<pre id="result">(.*?)</pre>', browse(deck, tmp_path / "a"), re.DOTALL
+    )
+    said = json.loads(unescape(found[1]))
+    last = len(made)
+    assert said["turned"] == [1, 2, 3, 2, last, last, 1]
+    for number, box in enumerate(said["boxes"], 1):
+        assert box["over"] <= 1, f"slide {number}: {box}"
+        assert box["size"] >= 12, f"slide {number}: {box}"
+
+
+def test_a_deck_prints_one_slide_a_sheet(tmp_path):
+    page = ROOT / "_build" / "html" / "book" / "architectures" / "gpt.html"
+    if find_browser() is None or not page.exists():
+        pytest.skip("needs Chromium and the built book")
+    made = list(slides.slides(ROOT / "_build" / "html", page))
+    deck, paper = tmp_path / "deck.html", tmp_path / "deck.pdf"
+    deck.write_text(slides.write(made, "GPT", slides.style(ROOT / "_build" / "html")))
+    options = ("--no-pdf-header-footer", f"--print-to-pdf={paper}")
+    browse(deck, tmp_path / "a", *options)
+    sheets = PdfReader(paper).pages
+    assert len(sheets) == len(made)
+    assert {round(p.mediabox.width / p.mediabox.height, 2) for p in sheets} == {1.78}
