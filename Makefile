@@ -45,7 +45,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # One step after the other, also under `make -j`: the tests are spread out already.
 .NOTPARALLEL:
-.PHONY: help book test pdf quick lint types unit pairs outputs shake executed site notebooks homework assignments grade student bench coverage mutants clean
+.PHONY: help book test pdf slides zip quick lint types unit pairs outputs shake executed site notebooks homework assignments grade student bench coverage mutants clean
 
 help: ## List what can be made
 	@echo "make TARGET, where TARGET is one of"
@@ -73,6 +73,13 @@ test: lint types unit pairs outputs assignments site ## Check everything: code, 
 # Of all pages, or of some: `make pdf PAGES="gpt positions"`. It prints what `make book` built.
 pdf: $(BINDERY) ## Print each page, and the book with bookmarks, with Chromium
 	$(BIN)/python book/_ext/paper.py $(PAGES)
+
+# Of the pages on the road, or of some: `make slides PAGES="gpt positions"`, after `make book`.
+slides: $(BINDERY) ## Make a deck of slides for each page of the road
+	$(BIN)/python book/_ext/slides.py $(PAGES)
+
+zip: $(BINDERY) ## Pack what `make book` built into one archive, to read offline
+	$(BIN)/python book/_ext/offline.py
 
 # BASE=HEAD~1 for what changed since the last commit.
 quick: lint types pairs ## Style, types, and the tests of what changed since main
