@@ -232,19 +232,15 @@ def edit_module(
     app: Sphinx, page: str, _template: str, context: dict[str, Any], _tree: Any
 ) -> None:
     """Have the button that suggests a change lead to the module: that is the source."""
-    given = context.get("get_edit_provider_and_url")
     folder, _, name = page.rpartition("/")
-    if given is None or folder != FOLDER:
+    if folder != FOLDER:
         return
     module = pages_of(Path(app.srcdir))[name][0]
-    end = "/__init__.py" if module.package else ".py"
-    path = module.name.replace(".", "/") + end
-
-    def edit() -> tuple[str, str]:
-        provider, url = given()
-        return provider, url.replace(f"{page}.md", path)
-
-    context["get_edit_provider_and_url"] = edit
+    path = module.name.replace(".", "/") + ("/__init__.py" if module.package else ".py")
+    for group in context.get("header_buttons", []):
+        for button in group.get("buttons", []):
+            if button.get("label") == "source-edit-button":
+                button["url"] = button["url"].replace(f"{page}.md", path)
 
 
 class Qualify(ast.NodeTransformer):
@@ -342,8 +338,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
     # After the table of contents is read, and what it lacks is left out.
     app.connect("config-inited", write_pages, priority=950)
     app.connect("source-read", insert_reference)
-    # After the theme has the address of the page, and before it makes the button.
-    app.connect("html-page-context", edit_module, priority=501)
+    # After the theme has made its buttons.
+    app.connect("html-page-context", edit_module, priority=900)
     app.connect("autodoc-process-signature", process_signature)
     # Before napoleon turns the sections into something else.
     app.connect("autodoc-process-docstring", process_docstring, priority=400)

@@ -35,6 +35,7 @@ FACE = re.compile(r"@font-face \{.*?\}", re.DOTALL)
 AFTER = ("Exercises", "Summary", "Further reading")
 ROWS = range(4, 17)  # lines of a printed result that is a table of its own
 HIGH, WIDE = 30, 66  # a class of more lines or columns has a slide for each framework
+LONG = 26  # a class of more lines has several
 PICTURE = 240  # characters of a caption
 
 
@@ -130,15 +131,41 @@ def equation(formula: Tag) -> str:
     return f'<div class="equation">{clean(formula)}</div>{said}'
 
 
-def code_of(tab: Tag) -> list[Tag]:
-    """List the blocks of code in a tab that hold a class."""
+def class_of(block: Tag) -> str:
+    """Take the classes from a block of code, and leave what else its cell does."""
+    kept, keep = [], False
+    plain = block.get_text().split("\n")
+    for text, line in zip(plain, clean(block).split("\n"), strict=False):
+        if text[:1].strip(")]} "):  # not indented: something new
+            keep = text.startswith("class ")
+        if keep:
+            kept.append(line)
+    return "\n".join(kept).strip("\n")
+
+
+def code_of(tab: Tag) -> list[str]:
+    """List the code in a tab that defines layers or models, a piece for each cell."""
     blocks = tab.select(".cell_input pre")
-    return [block for block in blocks if CLASS.search(block.get_text())]
+    return [class_of(block) for block in blocks if CLASS.search(block.get_text())]
 
 
-def code(block: Tag, name: str) -> str:
-    """Write a block of code under its framework's name."""
-    text = f'<pre class="fit">{clean(block).rstrip()}</pre>'
+def split(text: str) -> list[str]:
+    """Part code that is too long for a sheet at the empty lines nearest to its middle.
+
+    Pygments ends what it colors with each line.
+    """
+    lines = text.strip("\n").split("\n")
+    empty = [i for i, line in enumerate(lines) if not line.strip()]
+    if len(lines) <= LONG or not empty:
+        return ["\n".join(lines)]
+    middle = min(empty, key=lambda i: abs(i - len(lines) / 2))
+    parts = ("\n".join(lines[:middle]), "\n".join(lines[middle + 1 :]))
+    return [part for half in parts for part in split(half)]
+
+
+def code(text: str, name: str) -> str:
+    """Write code under its framework's name."""
+    text = f'<pre class="fit">{text}</pre>'
     text = f'<div class="highlight">{text}</div>'
     return f'<div class="code"><h3>{html.escape(name)}</h3>{text}</div>'
 
@@ -149,14 +176,19 @@ def classes(tabs: Tag, heading: str) -> Iterator[Slide]:
         " ".join(label.get_text().split()) for label in tabs.select(".sd-tab-label")
     ]
     columns = [code_of(tab) for tab in tabs.select(".sd-tab-content")]
-    for blocks in zip(*columns, strict=False):
-        lines = [line for b in blocks for line in b.get_text().rstrip().split("\n")]
-        high = max(b.get_text().rstrip().count("\n") + 1 for b in blocks)
-        parts = [code(block, name) for block, name in zip(blocks, labels, strict=False)]
-        if high <= HIGH and max(map(len, lines)) <= WIDE:
-            yield Slide("both", heading, "".join(parts))
-        else:
-            yield from (Slide("one", heading, part) for part in parts)
+    for texts in zip(*columns, strict=False):
+        lines = [
+            len(html.unescape(re.sub(r"<[^>]*>", "", line)))
+            for text in texts
+            for line in text.split("\n")
+        ]
+        named = list(zip(texts, labels, strict=False))
+        if max(t.count("\n") for t in texts) < HIGH and max(lines) <= WIDE:
+            yield Slide("both", heading, "".join(code(*each) for each in named))
+            continue
+        for text, name in named:
+            for part in split(text):
+                yield Slide("one", heading, code(part, name))
 
 
 def result(output: Tag) -> str:

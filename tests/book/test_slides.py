@@ -19,8 +19,12 @@ PAGE = """
 <span class="eqno">(3.1)</span></div>
 <p>It adds one. Then more is said.</p>
 <div class="framework-tabs"><label class="sd-tab-label">PyTorch</label>
-<div class="sd-tab-content"><div class="cell_input"><pre>class A(nn.Module):
-    pass</pre></div><div class="cell_output"><pre>1
+<div class="sd-tab-content"><div class="cell_input"><pre>import torch
+
+class A(nn.Module):
+    pass
+
+print(A())</pre></div><div class="cell_output"><pre>1
 2
 3
 4</pre></div></div>
@@ -64,6 +68,8 @@ def test_a_deck_has_the_page_s_pieces_in_order_and_not_its_words(tmp_path):
     assert " ".join(text[2]) == "x (3.1) It adds one."
     assert " ".join(text[4]) == "1 2 3 4"  # of the first framework
     assert " ".join(text[6]) == "By hand: a sum · easy"
+    assert "class A(nn.Module):\n    pass</pre>" in deck[3].body
+    assert "import" not in deck[3].body  # what the cell does besides
     assert "said" not in " ".join(slide.body for slide in deck)
     assert 'src="data:image/svg+xml;base64,' in deck[1].body
     assert not any("href" in slide.body for slide in deck)
@@ -74,6 +80,14 @@ def test_a_class_with_long_lines_has_a_slide_for_each_framework(tmp_path):
     parts = [slide for slide in deck if slide.kind == "one"]
     assert ["PyTorch" in part.body for part in parts] == [True, False]
     assert ["Flax NNX" in part.body for part in parts] == [False, True]
+
+
+def test_a_long_class_is_parted_between_its_methods():
+    method = "    def f(self):\n" + "        pass\n" * 12
+    parts = slides.split("class A(nn.Module):\n" + "\n".join([method] * 4))
+    assert len(parts) == 2
+    assert all(part.count("def f") == 2 for part in parts)
+    assert parts[1].startswith("    def f")
 
 
 def test_whole_sentences_are_taken_and_their_tags_are_closed():
