@@ -50,6 +50,20 @@ def test_its_first_page_leads_to_the_book(unpacked, tmp_path):
     assert "The idea in three pictures" in page
 
 
+def test_a_version_under_its_tag_leads_to_the_current_one(unpacked, tmp_path):
+    kept = unpacked.parent / "v1.2"
+    kept.symlink_to(unpacked)
+    name = "book/similarity/tokens.html"
+    said = re.search(
+        r'<p class="old-version">(.*?)</p>', open_file((kept / name).as_uri(), tmp_path)
+    )
+    assert said is not None
+    assert "version 1.2" in said[1]
+    assert f'{(unpacked.parent / name).as_uri().removeprefix("file://")}"' in said[1]
+    page = open_file((unpacked / name).as_uri(), tmp_path)
+    assert 'class="old-version"' not in page
+
+
 def test_its_live_gpt_writes(unpacked, tmp_path):
     """The weights are a script of their own, which a page in a folder may load."""
     page = unpacked / "book" / "architectures" / "gpt.html"

@@ -83,7 +83,7 @@ def test_a_class_with_long_lines_has_a_slide_for_each_framework(tmp_path):
 
 
 def test_a_long_class_is_parted_between_its_methods():
-    method = "    def f(self):\n" + "        pass\n" * 12
+    method = "    def f(self):\n" + "        pass\n" * 10
     parts = slides.split("class A(nn.Module):\n" + "\n".join([method] * 4))
     assert len(parts) == 2
     assert all(part.count("def f") == 2 for part in parts)
