@@ -45,7 +45,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # One step after the other, also under `make -j`: the tests are spread out already.
 .NOTPARALLEL:
-.PHONY: help book test pdf quick lint types unit pairs outputs shake executed site notebooks homework assignments grade student bench coverage mutants clean
+.PHONY: help book test pdf slides zip quick lint types unit pairs outputs shake executed site notebooks homework assignments grade student bench coverage mutants clean
 
 help: ## List what can be made
 	@echo "make TARGET, where TARGET is one of"
@@ -74,6 +74,13 @@ test: lint types unit pairs outputs assignments site ## Check everything: code, 
 pdf: $(BINDERY) ## Print each page, and the book with bookmarks, with Chromium
 	$(BIN)/python book/_ext/paper.py $(PAGES)
 
+# Of the pages on the road, or of some: `make slides PAGES="gpt positions"`, after `make book`.
+slides: $(BINDERY) ## Make a deck of slides for each page of the road
+	$(BIN)/python book/_ext/slides.py $(PAGES)
+
+zip: $(BINDERY) ## Pack what `make book` built into one archive, to read offline
+	$(BIN)/python book/_ext/offline.py
+
 # BASE=HEAD~1 for what changed since the last commit.
 quick: lint types pairs ## Style, types, and the tests of what changed since main
 	$(BIN)/python tools/changed.py --jobs $(JOBS) $(if $(BASE),--base $(BASE))
@@ -87,7 +94,7 @@ types: $(INSTALLED) ## Type checker (part of test)
 
 # Every shape that a signature states is checked as well: see pyproject.toml.
 unit: $(INSTALLED) ## Unit tests (part of test)
-	$(BIN)/python -m pytest -n $(JOBS) tests --ignore tests/book/test_site.py \
+	$(BIN)/python -m pytest -n $(JOBS) tests --ignore-glob 'tests/book/test_site*.py' \
 		--ignore tests/homework/test_assignments.py
 
 pairs: $(INSTALLED) ## Each chapter's text and notebook agree (part of test)
@@ -112,7 +119,7 @@ executed: $(INSTALLED) ## Run the notebooks; only their own assertions count
 # --all: nothing is left of what an earlier build made.
 site: $(INSTALLED) ## Build the book from nothing and test the pages (part of test)
 	$(BUILD) --all
-	$(BIN)/python -m pytest tests/book/test_site.py
+	$(BIN)/python -m pytest -n $(JOBS) tests/book/test_site*.py
 
 notebooks: $(BINDERY) ## Execute the chapters whose code changed
 	$(BIN)/python book/_ext/notebooks.py
@@ -166,7 +173,7 @@ _build/executed: $(INSTALLED) $(shell find course_lib tests -name '*.py')
 		--cov --cov-context=test --cov-report= --junitxml=$@.xml
 
 clean: ## Remove what was built; the next command sets everything up again
-	rm -rf $(VENV) _build .pytest_cache .ruff_cache .hypothesis .coverage
+	rm -rf $(VENV) _build api .pytest_cache .ruff_cache .hypothesis .coverage
 
 # Redone when what is wanted changes, else never. The stamp comes last: a set-up that was
 # interrupted starts again. Whoever has everything has what the book needs.

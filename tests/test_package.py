@@ -243,14 +243,23 @@ def test_nothing_is_published_that_the_checks_have_not_passed():
     ]
     assert deploying == [("publish", "publish")]
     publish = jobs("publish")
-    assert publish["publish"]["needs"] == "test"
-    assert publish["test"] == {"uses": "./.github/workflows/test.yml"}
-    # What is deployed is what was checked: no step of its own builds anything.
+    assert publish["publish"]["needs"] == "assemble"
+    assert publish["assemble"]["needs"] == jobs("release")["release"]["needs"] == "test"
+    for name in ("publish", "release"):
+        assert jobs(name)["test"] == {"uses": "./.github/workflows/test.yml"}
+    # What is deployed is what was checked, with what was released before: no step of
+    # its own builds anything.
     assert not [step for step in publish["publish"]["steps"] if "run" in step]
+    ran = [step["run"] for step in publish["assemble"]["steps"] if "run" in step]
+    assert ran == ["python3 tools/versions.py site"]
     steps = [str(step) for step in jobs("test")["everything"]["steps"]]
     (checked,) = (i for i, step in enumerate(steps) if "bash .ci/run" in step)
-    (stored,) = (i for i, step in enumerate(steps) if "upload-pages-artifact" in step)
+    (stored,) = (i for i, step in enumerate(steps) if "upload-artifact" in step)
     assert checked < stored
+    # The same artifact under one name, wherever it is taken up again.
+    for job in (publish["assemble"], jobs("release")["release"]):
+        (taken,) = (s for s in job["steps"] if "download-artifact" in str(s))
+        assert f"'name': '{taken['with']['name']}'" in steps[stored]
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda p: p.stem)

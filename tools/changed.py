@@ -30,6 +30,8 @@ PAGES_AT_MOST = 2
 # They read what another target has built.
 AFTER = {
     Path("tests/book/test_site.py"): "site",
+    Path("tests/book/test_site_offline.py"): "site",
+    Path("tests/book/test_site_slides.py"): "site",
     Path("tests/homework/test_assignments.py"): "assignments",
 }
 # What holds for each file of a folder. `*` crosses slashes, too.

@@ -1,10 +1,14 @@
-"""The reference, generated from docstrings, with the wings side by side.
+"""The reference, made of docstrings: a page a module, with the wings side by side.
 
-Sphinx's autodoc does the work. Three things it cannot know:
+Sphinx's autodoc does the work. Four things it cannot know:
 
-- **Which modules there are.** The line `{api-modules}` in a page becomes one section
-  for each module of the library: PyTorch and NNX in tabs where both have it. A new
+- **Which modules there are.** If the book has `book/appendices/api`, a page for each
+  module is written into `api/`, which git ignores: PyTorch and NNX in tabs where both
+  have it. The line `{api-modules}` in a page becomes the list of them. A new
   module appears by itself.
+- **Where a module is taught.** Its page leads to its lesson, and the lesson, with a
+  line at its end, to its page. That is the page of the module's own name, or one that
+  writes its class out, else the first one that uses it.
 - **What a signature says.** NNX modules have a metaclass that hides `__init__` behind
   `(*args, **kwargs)`, and a shape such as `Float[Tensor, "*B T Dh"]` is an object by
   the time autodoc sees it. So signatures are taken from the source, as written.
@@ -14,63 +18,229 @@ Sphinx's autodoc does the work. Three things it cannot know:
 
 import ast
 import inspect
-import pkgutil
 import re
 import textwrap
-from importlib import import_module
-from typing import Any
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
 
+from api_names import DEFINED, PACKAGE, WINGS, Module, list_modules, page_code, used
 from sphinx.application import Sphinx
+from sphinx.config import Config
 
-PACKAGE = "course_lib"
-WINGS = ("torch", "nnx")
+INDEX = "book/appendices/api"
+FOLDER = "api"  # beside the book, so that nothing takes them for pages of ours
 MARKER = "{api-modules}"
 SECTIONS = {"Args:", "Attributes:", "Raises:", "Returns:", "Yields:"}
 ARXIV = re.compile(r"\barXiv:(\d{4}\.\d{4,5})")
+# Lessons that neither a name nor a class on a page gives away.
+TAUGHT = {
+    "attention_maps": "pretrained",
+    "embedding": "tokens",
+    "extra.latent_attention": "serving",
+    "forecaster": "forecasting",
+    "fused_attention": "long-sequences",
+    "generation.beam_search": "generation",
+    "generation.cache": "kv-cache",
+    "generation.generate": "generation",
+    "generation.speculate": "serving",
+    "generation.speculative": "serving",
+    "hub": "pretrained",
+    "masks": "masking",
+    "oracle.masks": "masking",
+    "norm": "block",
+    "oracle.norm": "block",
+    "position.alibi": "positions",
+    "position.base": "positions",
+    "position.rotary": "positions",
+    "position.schemes": "positions",
+    "tokens.bpe": "tokenizers",
+    "tokens.words": "tokens",
+    "training.checkpoint": "using",
+    "training.distributed": "scale",
+    "training.fit": "using",
+    "training.history": "using",
+    "training.schedules": "using",
+}
 
 
-def list_modules(package: str) -> list[str]:
-    """List the public modules inside a package by their names in it, as `training.fit`.
+class Lesson(NamedTuple):
+    """Where a module stands in the course."""
 
-    The two wings are left out where the whole package is asked for, and so are the
-    `__init__` files: what they offer is documented where it is defined.
-    """
-    names = []
-    for module in pkgutil.iter_modules(import_module(package).__path__):
-        if module.name.startswith("_") or module.name in WINGS:
-            continue
-        inside = list_modules(f"{package}.{module.name}") if module.ispkg else [""]
-        names += [f"{module.name}.{name}".rstrip(".") for name in inside]
-    return sorted(names)
+    docname: str
+    kind: str  # a page that teaches it, or the first one that uses it
 
 
-def automodule(name: str) -> str:
-    """Write the Markdown that documents one module."""
-    return f"```{{eval-rst}}\n.. automodule:: {name}\n```\n"
+@cache
+def pages_of(root: Path) -> dict[str, list[Module]]:
+    """Group the modules by the page that describes them: both wings on one."""
+    pages: dict[str, list[Module]] = defaultdict(list)
+    for module in list_modules(root).values():
+        pages[module.page].append(module)
+    wing = {f"{PACKAGE}.{name}": place for place, name in enumerate(WINGS)}
+    for modules in pages.values():
+        modules.sort(key=lambda m: wing.get(".".join(m.name.split(".")[:2]), 9))
+    return dict(sorted(pages.items()))
 
 
-def reference() -> str:
-    """Write the sections of the reference: one a module."""
-    sections = ["## Pieces, in both wings\n"]
-    wings = {wing: list_modules(f"{PACKAGE}.{wing}") for wing in WINGS}
-    for name in sorted({name for names in wings.values() for name in names}):
-        sections.append(f"### {name}\n")
-        parts = {w: automodule(f"{PACKAGE}.{w}.{name}") for w in WINGS}
-        if all(name in names for names in wings.values()):
-            sections += [f":::{{{w}}}\n{part}:::\n" for w, part in parts.items()]
-        else:
-            sections += [part for w, part in parts.items() if name in wings[w]]
-    sections.append("## Framework-free rooms\n")
-    for name in list_modules(PACKAGE):
-        sections += [f"### {name}\n", automodule(f"{PACKAGE}.{name}")]
-    return "\n".join(sections)
+def in_wings(page: str, modules: list[Module]) -> bool:
+    """Say whether a page describes a piece that each framework has."""
+    return all(f"{PACKAGE}.{w}.{page}" in {m.name for m in modules} for w in WINGS)
 
 
-def insert_reference(_app: Sphinx, _docname: str, source: list[str]) -> None:
-    """When a page is read: put the reference where it is asked for."""
+def find_lessons(root: Path, docnames: list[str]) -> dict[str, Lesson]:
+    """Find the lesson of each page of the reference: the road's pages come first."""
+    pages, modules = pages_of(root), list_modules(root)
+    texts = {name: root / f"{name}.md" for name in docnames}
+    texts = {n: p.read_text("utf-8") if p.exists() else "" for n, p in texts.items()}
+    docnames = sorted(docnames, key=lambda name: "\n*Optional ·" in texts[name])
+    teaching: dict[str, Lesson] = {}
+    using: dict[str, Lesson] = {}
+    slugs = {docname.rpartition("/")[2]: docname for docname in docnames}
+    for docname in docnames:
+        code = page_code(texts[docname])
+        own, calls = set(DEFINED.findall(code)), set()
+        for name in used(root, code):
+            module, _, last = name.rpartition(".")
+            calls.add(last)
+            using.setdefault(modules[module].page, Lesson(docname, "First used in"))
+        for page, described in pages.items():
+            names = {name for module in described for name in module.names} & own
+            classes = {name for name in names if name[0].isupper()}
+            if in_wings(page, described) and (classes or names & calls):
+                teaching.setdefault(page, Lesson(docname, "Lesson"))
+    lessons = using | teaching
+    for page in pages:
+        slug = TAUGHT.get(page, page.rpartition(".")[2].replace("_", "-"))
+        if slug in slugs and (page in TAUGHT or not page.startswith("homework")):
+            lessons[page] = Lesson(slugs[slug], "Lesson")
+    return lessons
+
+
+def automodule(module: Module) -> str:
+    """Write the Markdown that documents one module; of a package, what it defines."""
+    members = f"   :members: {', '.join(module.names)}\n" if module.package else ""
+    return f"```{{eval-rst}}\n.. automodule:: {module.name}\n{members}```\n"
+
+
+def summary(modules: list[Module]) -> str:
+    """Take the first sentence of a module's docstring, without its framework."""
+    if len(modules) > 3:  # tables, one for each page that has exercises
+        return "The exercises, a module for each page that has some."
+    first = modules[0].doc.partition("\n\n")[0].replace("\n", " ")
+    first = re.sub(r" \((?:PyTorch|Flax NNX|NNX)\b[^)]*\)", "", first)
+    return escape(re.split(r"(?<=[.?!])\s", first)[0])
+
+
+def write_page(page: str, modules: list[Module], lesson: Lesson | None) -> str:
+    """Write the page of the reference for a module, or for both wings' module."""
+    links = [f"[Reference](/{INDEX}.md)"]
+    if lesson:
+        links.append(f"{lesson.kind}: [](/{lesson.docname}.md)")
+    names = " · ".join(f"`{module.name}`" for module in modules[:2])
+    names = f"`{PACKAGE}.{page}`" if len(modules) > 3 else names
+    text = [f"---\norphan: true\n---\n\n# {page}\n", f"{' · '.join([*links, names])}\n"]
+    parts = [automodule(module) for module in modules]
+    if in_wings(page, modules):
+        for wing, part in zip(WINGS, parts, strict=False):
+            text.append(f":::{{{wing}}}\n{part}:::\n")
+        parts = parts[len(WINGS) :]
+        if parts:
+            text.append("## Without a framework\n")
+    return "\n".join(text + parts)
+
+
+def room(page: str, modules: list[Module]) -> tuple[bool, str]:
+    """Say under which heading of the list a page stands: the wings' own come first."""
+    inside = page if modules[0].package else page.rpartition(".")[0]
+    return not in_wings(page, modules), inside
+
+
+def reference(root: Path, lessons: dict[str, Lesson]) -> str:
+    """Write the list of the reference's pages, room by room."""
+    pages = pages_of(root)
+    rooms = defaultdict(list)
+    for page in sorted(pages, key=lambda page: (room(page, pages[page]), page)):
+        rooms[room(page, pages[page])].append(page)
+    text = []
+    for (free, name), inside in rooms.items():
+        place = ".".join(part for part in (PACKAGE, name) if part)
+        place = f"`{place}`" if free else f"Both wings: {name}".rstrip(": ")
+        text += [f"## {place}\n", "| Module | What it is | Lesson |", "|---|---|---|"]
+        for page in inside:
+            link = f"[{page.removeprefix(f'{name}.')}](/{FOLDER}/{page}.md)"
+            lesson = lessons.get(page)
+            taught = f"[](/{lesson.docname}.md)" if lesson else ""
+            text.append(f"| {link} | {summary(pages[page])} | {taught} |")
+        text.append("")
+    return "\n".join(text)
+
+
+def in_contents(config: Config) -> list[str]:
+    """List the book's pages in order; none where there is no table of contents."""
+    contents = getattr(config, "external_site_map", None)
+    return [re.sub(r"\.md$", "", name) for name in contents or ()]
+
+
+def write_pages(app: Sphinx, config: Config) -> None:
+    """Before pages are looked for: write those of the reference, where they changed."""
+    root, docnames = Path(app.srcdir), in_contents(config)
+    if INDEX not in docnames:
+        return
+    lessons = find_lessons(root, docnames)
+    folder, written = root / FOLDER, set()
+    folder.mkdir(exist_ok=True)
+    for page, modules in pages_of(root).items():
+        path, text = folder / f"{page}.md", write_page(page, modules, lessons.get(page))
+        written.add(path)
+        if not path.exists() or path.read_text("utf-8") != text:
+            path.write_text(text, "utf-8")
+    for path in set(folder.glob("*.md")) - written:
+        path.unlink()
+    # What the contents don't list is left out: these pages are listed by theirs.
+    patterns = config.exclude_patterns
+    config.exclude_patterns = [p for p in patterns if not p.startswith(f"{FOLDER}/")]
+    config.api_lessons = lessons
+
+
+def insert_reference(app: Sphinx, docname: str, source: list[str]) -> None:
+    """When a page is read: put in the list, and at its end the way to the reference."""
+    lessons = app.config.api_lessons
     pattern = re.compile(rf"^{re.escape(MARKER)}$", re.MULTILINE)
     if pattern.search(source[0]):
-        source[0] = pattern.sub(lambda _: reference(), source[0])
+        listed = reference(Path(app.srcdir), lessons)
+        source[0] = pattern.sub(lambda _: listed, source[0])
+    source[0] += "".join(back(docname, lessons))
+
+
+def back(docname: str, lessons: dict[str, Lesson]) -> Iterator[str]:
+    """Write the line under a lesson that leads to what it teaches."""
+    pages = [
+        page
+        for page, lesson in sorted(lessons.items())
+        if lesson == Lesson(docname, "Lesson")
+        and not page.startswith(("oracle.", "checks."))
+    ]
+    if pages:
+        links = ", ".join(f"[{page}](/{FOLDER}/{page}.md)" for page in pages)
+        yield f"\n\n{{.in-the-package}}\nIn `{PACKAGE}`: {links}\n"
+
+
+def edit_module(
+    app: Sphinx, page: str, _template: str, context: dict[str, Any], _tree: Any
+) -> None:
+    """Have the button that suggests a change lead to the module: that is the source."""
+    folder, _, name = page.rpartition("/")
+    if folder != FOLDER:
+        return
+    module = pages_of(Path(app.srcdir))[name][0]
+    path = module.name.replace(".", "/") + ("/__init__.py" if module.package else ".py")
+    for group in context.get("header_buttons", []):
+        for button in group.get("buttons", []):
+            if button.get("label") == "source-edit-button":
+                button["url"] = button["url"].replace(f"{page}.md", path)
 
 
 class Qualify(ast.NodeTransformer):
@@ -164,7 +334,12 @@ def process_docstring(
 def setup(app: Sphinx) -> dict[str, Any]:
     """Connect to the reading of pages and to autodoc."""
     app.setup_extension("sphinx.ext.autodoc")
+    app.add_config_value("api_lessons", {}, "")
+    # After the table of contents is read, and what it lacks is left out.
+    app.connect("config-inited", write_pages, priority=950)
     app.connect("source-read", insert_reference)
+    # After the theme has made its buttons.
+    app.connect("html-page-context", edit_module, priority=900)
     app.connect("autodoc-process-signature", process_signature)
     # Before napoleon turns the sections into something else.
     app.connect("autodoc-process-docstring", process_docstring, priority=400)

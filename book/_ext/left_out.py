@@ -13,7 +13,7 @@ that was built before has it already. So:
 
 import re
 import shutil
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +90,7 @@ class WordsForLinks(SphinxPostTransform):
             known = docname in self.env.all_docs
         else:
             label = link["reftarget"]
-            page = find_labels(self.find_left_out()).get(label)
+            page = find_labels(self.left_out).get(label)
             kind, known = KINDS.get(label.partition("-")[0], ""), False
         if known or page is None or not page.exists():
             return
@@ -100,8 +100,9 @@ class WordsForLinks(SphinxPostTransform):
             title = nodes.emphasis("", read_title(page))
             link.replace_self([nodes.Text(kind), title] if kind else [title])
 
-    def find_left_out(self) -> tuple[Path, ...]:
-        """List the pages beside those of the contents that the contents leave out."""
+    @cached_property
+    def left_out(self) -> tuple[Path, ...]:
+        """The pages beside those of the contents that the contents leave out."""
         built = {Path(self.env.doc2path(name)) for name in self.env.found_docs}
         folders = {page.parent for page in built}
         there = {page for folder in folders for page in folder.glob("*.md")}

@@ -20,7 +20,7 @@ from pypdf import PdfReader, PdfWriter
 from stills import find_browser
 
 ROOT = Path(__file__).resolve().parents[2]
-# Long, and made to be clicked.
+# Made to be clicked.
 ON_SCREEN = {"book/appendices/api"}
 
 

@@ -1,5 +1,5 @@
 // What a page does by itself: one switch for the two frameworks, which keeps the reader's
-// place, and output that wraps where a long line would be cut off.
+// place; output that wraps where a long line would be cut off; marks beside pages read.
 (() => {
   "use strict";
   const NAMES = { torch: "PyTorch", nnx: "Flax NNX" };
@@ -69,8 +69,77 @@
     }
   };
 
+  // How far one has read: a page whose end was on the screen has a mark in the side bar. That
+  // is kept in this browser alone, and a button forgets it.
+  const KEY = "course-read";
+  const readMarks = () => {
+    const nav = document.querySelector(".bd-sidebar-primary .bd-links");
+    if (!nav) return;
+    const nameOf = (address) => address.match(/([\w-]+\/[\w-]+)\.html/)?.[1];
+    const links = [...nav.querySelectorAll("a[href]")].filter((link) => nameOf(link.href));
+    const recall = () => {
+      try { return new Set(JSON.parse(localStorage.getItem(KEY))); } catch { return new Set(); }
+    };
+    const keep = (read) => {
+      try { localStorage.setItem(KEY, JSON.stringify([...read])); } catch { /* not allowed */ }
+      show();
+    };
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "forget-read";
+    button.textContent = "Forget what I have read";
+    button.addEventListener("click", () => keep(new Set()));
+    const show = () => {
+      const read = recall();
+      for (const link of links) {
+        link.classList.toggle("read", read.has(nameOf(link.href)));
+        link.querySelector(".is-read")?.remove();
+        if (link.matches(".read"))
+          link.insertAdjacentHTML("beforeend", "<span class='is-read visually-hidden'> (read)</span>");
+      }
+      button.hidden = !links.some((link) => link.matches(".read"));
+    };
+    nav.append(button);
+    show();
+    const end = document.querySelector(".prev-next-footer");
+    const look = () => {
+      // A page that is only leafed through isn't read.
+      if (performance.now() < 10000 || end.getBoundingClientRect().top > innerHeight) return;
+      removeEventListener("scroll", look);
+      keep(recall().add(nameOf(location.href)));
+    };
+    if (end && nameOf(location.href)) addEventListener("scroll", look, { passive: true });
+  };
+
+  // A version that was kept beside the current one, under its tag: /v1.2/book/….
+  const oldVersion = () => {
+    const [, root, tag, page] = location.pathname.match(/^(.*\/)(v\d[\w.]*)\/((?:book|api)\/.*)$/) ?? [];
+    if (!tag) return;
+    const note = document.createElement("p");
+    note.className = "old-version";
+    note.append(`This is version ${tag.slice(1)} of the book. `);
+    const link = document.createElement("a");
+    link.href = root + page;
+    link.textContent = "The current version of this page";
+    note.append(link);
+    document.querySelector(".bd-article")?.prepend(note);
+  };
+
+  // Browsers don't let a page that is opened as a file read other files.
+  const fromFile = location.protocol === "file:" && typeof DOCUMENTATION_OPTIONS !== "undefined";
+  if (fromFile) DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
+  const searchFromFile = () => {
+    if (!fromFile) return;
+    document.getElementById("search-results")?.insertAdjacentHTML("beforebegin",
+      "<p class='from-file'>The book is opened from a folder, where browsers don't let one page read " +
+      "another. The search finds everything, but shows titles without excerpts.</p>");
+  };
+
   document.addEventListener("DOMContentLoaded", () => {
     frameworkSwitch();
     wrapSentences();
+    readMarks();
+    oldVersion();
+    searchFromFile();
   });
 })();

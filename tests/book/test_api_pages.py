@@ -6,7 +6,21 @@ import sys
 from importlib import import_module
 
 import pytest
-from api_pages import escape, list_modules, mark_equations, written_signature
+import yaml
+from api_names import Module, list_modules
+from api_pages import (
+    FOLDER,
+    Lesson,
+    back,
+    escape,
+    find_lessons,
+    mark_equations,
+    pages_of,
+    reference,
+    write_page,
+    written_signature,
+)
+from small_books import ROOT, contents
 
 LIBRARY = '''\
 """A library.
@@ -97,10 +111,6 @@ def test_the_library_s_own_classes_are_named_in_full(library, monkeypatch):
     assert written_signature(library.build)[1] == "small_library.pieces.Layer"
 
 
-def test_modules_are_listed_but_neither_wings_nor_private_ones(library):
-    assert list_modules("small_library") == ["pieces"]
-
-
 def test_equations_are_set_as_written():
     lines = ["A title.", "", "    y = |x|", "", "Words about |x|."]
     assert mark_equations(lines) == [
@@ -133,14 +143,72 @@ def test_a_page_shows_the_signatures_that_metaclasses_hide(book, library):
     assert "Blocks: one after the other" in words
 
 
-def test_the_library_s_own_modules_are_found():
-    pytest.importorskip("torch")
-    pytest.importorskip("flax")
-    for wing in ("torch", "nnx"):
-        assert {"attention", "multihead"} <= set(list_modules(f"course_lib.{wing}"))
-    rooms = set(list_modules("course_lib"))
-    assert {"checks.attention", "data.grammar", "oracle.attention", "plot"} <= rooms
-    assert not {"torch", "nnx"} & rooms
+@pytest.fixture(scope="module")
+def lessons():
+    return find_lessons(ROOT, [name for name, _ in contents()])
+
+
+def test_the_library_s_own_modules_have_a_page_each_and_the_wings_share_theirs():
+    pages = pages_of(ROOT)
+    for name in ("attention", "multihead", "position.rotary"):
+        assert [module.name for module in pages[name]] == [
+            f"course_lib.{wing}.{name}" for wing in ("torch", "nnx")
+        ]
+    assert {"checks.attention", "data.grammar", "oracle.attention", "plot"} <= set(
+        pages
+    )
+    # Both wings, and the half that needs neither.
+    assert len(pages["training.checkpoint"]) == 3
+    # Packages that define something themselves.
+    assert "load" in pages["hub"][0].names
+    assert "check" in pages["homework"][0].names
+    assert not {"torch", "nnx", "data"} & set(pages)
+    described = [module.name for modules in pages.values() for module in modules]
+    assert sorted(described) == sorted(list_modules(ROOT))
+
+
+def test_a_lesson_is_the_page_of_that_name_or_one_that_writes_it_out(lessons):
+    for page, lesson in {
+        "attention": "similarity/attention",
+        "oracle.attention": "similarity/attention",
+        "multihead": "similarity/multi-head",
+        "extra.experts": "further/experts",
+        "gpt": "architectures/gpt",
+        "masks": "transformer/masking",
+    }.items():
+        assert lessons[page] == Lesson(f"book/{lesson}", "Lesson"), page
+    # Nobody teaches it, but a page of the road uses it first.
+    assert lessons["data.grammar"] == Lesson("book/similarity/tokens", "First used in")
+    assert "optional" not in lessons
+
+
+def test_a_page_leads_to_its_lesson_and_the_lesson_back(lessons):
+    page = write_page("multihead", pages_of(ROOT)["multihead"], lessons["multihead"])
+    assert "Lesson: [](/book/similarity/multi-head.md)" in page
+    torch, nnx = (page.index(f":::{{{wing}}}") for wing in ("torch", "nnx"))
+    assert torch < page.index("automodule:: course_lib.torch.multihead") < nnx
+    (line,) = back("book/similarity/multi-head", lessons)
+    assert f"[multihead](/{FOLDER}/multihead.md)" in line
+    assert list(back("book/appendices/notation", lessons)) == []
+
+
+def test_the_list_has_every_page_once(lessons):
+    listed = re.findall(r"\]\(/api/([\w.]+)\.md\)", reference(ROOT, lessons))
+    assert sorted(listed) == sorted(pages_of(ROOT))
+
+
+def test_of_a_package_what_it_defines_is_described():
+    module = Module("course_lib.hub", "Published weights.", ("load",), package=True)
+    assert "automodule:: course_lib.hub\n   :members: load\n" in write_page(
+        "hub", [module], None
+    )
+
+
+def test_pages_that_the_contents_leave_out_are_no_lessons():
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))
+    some = [toc["root"], "book/similarity/attention"]
+    lessons = find_lessons(ROOT, some)
+    assert {lesson.docname for lesson in lessons.values()} == {some[1]}
 
 
 def test_an_nnx_layer_shows_its_own_arguments():

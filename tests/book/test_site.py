@@ -197,6 +197,23 @@ def test_buttons_lead_to_the_right_files(name):
     assert "../" * name.count("/") + f"_sources/{name}.ipynb" in links
 
 
+def test_the_reference_leads_to_lessons_and_to_the_source_and_code_leads_there():
+    page = read("api/multihead.html")
+    links = {a.get("href", "") for a in page.all("a")}
+    assert "../book/similarity/multi-head.html" in links
+    repository = CONFIG["repository"]
+    source = f"{repository['branch']}/course_lib/torch/multihead.py"
+    if "github.com" in repository["url"]:
+        assert f"{repository['url'].rstrip('/')}/edit/{source}" in links
+    lesson = read("book/similarity/multi-head.html").all("a")
+    names = {a["href"] for a in lesson if a.get("class") == "api"}
+    assert (
+        "../../api/multihead.html#course_lib.torch.multihead.MultiHeadAttention"
+        in names
+    )
+    assert "../../api/multihead.html" in {a.get("href", "") for a in lesson}
+
+
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_the_download_is_the_notebook_that_was_tested(name):
     def cells(notebook):
