@@ -88,7 +88,7 @@ types: $(INSTALLED) ## Type checker (part of test)
 # Every shape that a signature states is checked as well: see pyproject.toml.
 unit: $(INSTALLED) ## Unit tests (part of test)
 	$(BIN)/python -m pytest -n $(JOBS) tests --ignore tests/book/test_site.py \
-		--ignore tests/homework/test_assignments.py
+		--ignore tests/book/test_accessibility.py --ignore tests/homework/test_assignments.py
 
 pairs: $(INSTALLED) ## Each chapter's text and notebook agree (part of test)
 	$(BIN)/python book/_ext/notebooks.py --check
@@ -112,7 +112,7 @@ executed: $(INSTALLED) ## Run the notebooks; only their own assertions count
 # --all: nothing is left of what an earlier build made.
 site: $(INSTALLED) ## Build the book from nothing and test the pages (part of test)
 	$(BUILD) --all
-	$(BIN)/python -m pytest tests/book/test_site.py
+	$(BIN)/python -m pytest -n $(JOBS) tests/book/test_site.py tests/book/test_accessibility.py
 
 notebooks: $(BINDERY) ## Execute the chapters whose code changed
 	$(BIN)/python book/_ext/notebooks.py
