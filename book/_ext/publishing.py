@@ -12,8 +12,8 @@ Sphinx and its extensions do nearly all of it. What they leave to do:
   of its first paragraph, up to the first formula: sphinxext-opengraph would take names
   of tabs and TeX, and the line of minutes under the title;
 - the scripts for running code in the page are left out: they fetch their program from
-  elsewhere, and the book has no button for them. Those that search are on the page for
-  searching only;
+  elsewhere, and the book has no button for them. So is the one that folds boxes, which
+  fold by themselves (exercises.py). Those that search are on the page for searching;
 - of FontAwesome, which the theme ships whole, twice (two thousand icons as a script and
   as fonts, 820 kB compressed), only the icons remain that pages and scripts name.
 """
@@ -60,14 +60,14 @@ SEARCHING = re.compile(
     r'\s*<script src="[^"]*(?:searchtools|language_data|searchindex)\.js[^"]*">'
     r"</script>"
 )
+UNUSED = re.compile(r"thebe|toggle(?:button|Hint|OpenOnPrint)", re.IGNORECASE)
 # What a screen reader needs to name the parts of a page.
 UNNAMED = {
     '<summary><span class="toctree-toggle"': (
         '<summary aria-label="More pages"><span class="toctree-toggle"'
     ),
-    '<div class="bd-sidebar-primary bd-sidebar"': (
-        '<div role="complementary" aria-label="The book" '
-        'class="bd-sidebar-primary bd-sidebar"'
+    '<div id="pst-primary-sidebar" class': (
+        '<div id="pst-primary-sidebar" role="complementary" aria-label="The book" class'
     ),
     # These show what they are called.
     '<summary aria-label="Toggle hidden content">': "<summary>",
@@ -184,16 +184,19 @@ def add_description(
     context["metatags"] += f'\n<meta name="description" content="{words}" />'
 
 
-def drop_live_code(
+def drop_unused(
     app: Sphinx, _page: str, _template: str, context: dict[str, Any], _tree: Any
 ) -> None:
-    """Leave out of a page the scripts that sphinx-thebe puts on each."""
-    context["script_files"] = [
-        script
-        for script in context.get("script_files", [])
-        if "thebe" not in str(getattr(script, "filename", None) or "")
-        and "THEBE" not in str(getattr(script, "attributes", {}).get("body", ""))
-    ]
+    """Leave out of a page what sphinx-thebe and sphinx-togglebutton put on each."""
+    for files in ("script_files", "css_files"):
+        context[files] = [
+            file
+            for file in context.get(files, [])
+            if not UNUSED.search(
+                f"{getattr(file, 'filename', None) or file} "
+                f"{getattr(file, 'attributes', {}).get('body', '')}"
+            )
+        ]
 
 
 def repair_pages(app: Sphinx, exception: Exception | None) -> None:
@@ -280,7 +283,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("source-read", name_repository)
     # Before opengraph, which looks for a description in the head.
     app.connect("html-page-context", add_description, priority=400)
-    app.connect("html-page-context", drop_live_code, priority=900)
+    app.connect("html-page-context", drop_unused, priority=900)
     app.connect("build-finished", cut_icons)
     app.connect("build-finished", repair_pages)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

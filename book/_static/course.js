@@ -1,5 +1,6 @@
 // What a page does by itself: one switch for the two frameworks, which keeps the reader's
-// place; output that wraps where a long line would be cut off; marks beside pages read.
+// place; output that wraps where a long line would be cut off; pictures that a phone shows
+// larger; marks beside pages read.
 (() => {
   "use strict";
   const NAMES = { torch: "PyTorch", nnx: "Flax NNX" };
@@ -62,10 +63,50 @@
 
   // A sentence that is wider than its box wraps; a table of numbers scrolls instead.
   const wrapSentences = () => {
-    for (const pre of document.querySelectorAll(".cell_output pre")) {
+    const boxes = [...document.querySelectorAll(".cell_output pre")];
+    const scrolls = boxes.map((pre) => pre.scrollWidth > pre.clientWidth); // all at once
+    boxes.forEach((pre, i) => {
       const longest = Math.max(...pre.textContent.split("\n").map((line) => line.length));
       if (longest > 88 && !/\S {3,}\S/.test(pre.textContent)) pre.classList.add("wraps");
-      else if (pre.scrollWidth > pre.clientWidth) pre.tabIndex = 0;
+      else if (scrolls[i]) pre.tabIndex = 0;
+    });
+  };
+
+  // On a phone the words of a picture are small: a button under it, which only narrow
+  // screens show, opens it as large as in a column of text and a little more, to be moved.
+  const COLUMN = 736, LARGER = 1.15;
+  const enlargePictures = () => {
+    const pictures = [...document.querySelectorAll(".bd-article :is(figure, .cell_output) img")]
+      .filter((picture) => !picture.closest(".explore"));
+    if (!pictures.length) return;
+    const dialog = document.createElement("dialog");
+    dialog.className = "picture";
+    dialog.innerHTML = '<button type="button">Close</button><div tabindex="0" role="group"></div>';
+    const [close, frame] = dialog.children;
+    let opener;
+    close.addEventListener("click", () => dialog.close());
+    dialog.addEventListener("click", ({ target }) => { if (target === dialog) dialog.close(); });
+    dialog.addEventListener("close", () => opener.focus());
+    document.body.append(dialog);
+    for (const picture of pictures) {
+      const number = picture.closest("figure")?.querySelector(".caption-number")?.textContent.trim();
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "enlarge";
+      button.innerHTML = `Enlarge <span class="visually-hidden">${number ?? "the picture"}</span>`;
+      button.addEventListener("click", () => {
+        const share = parseFloat(picture.style.width) / 100 || 1;
+        const copy = picture.cloneNode();
+        copy.loading = "eager";
+        copy.style.width = `${LARGER * Math.min(share * COLUMN, picture.naturalWidth || COLUMN)}px`;
+        opener = button;
+        dialog.setAttribute("aria-label", number ?? "Picture");
+        frame.setAttribute("aria-label", `${number ?? "Picture"}, to be moved`);
+        frame.replaceChildren(copy);
+        dialog.showModal();
+        frame.scrollTo(0, 0);
+      });
+      (picture.closest("a, picture") ?? picture).after(button);
     }
   };
 
@@ -136,6 +177,7 @@
   };
 
   document.addEventListener("DOMContentLoaded", () => {
+    enlargePictures();
     frameworkSwitch();
     wrapSentences();
     readMarks();
