@@ -40,6 +40,7 @@ from sphinxcontrib.bibtex.style.referencing.author_year import AuthorYearReferen
 LOGGER = getLogger(__name__)
 
 LIMIT = 200  # characters of a description
+LEAST = 41  # a shorter sentence alone would say too little
 SENTENCE = re.compile(r"[.?!…](?=\s|$)")
 
 SCRIPT = "scripts/fontawesome.js"
@@ -140,11 +141,14 @@ class RoundAuthorYear(AuthorYearReferenceStyle):
 
 
 def shorten(text: str, limit: int = LIMIT) -> str:
-    """Cut a paragraph after its last whole sentence, or else its last whole word."""
+    """Cut a paragraph after its last whole sentence, or else its last whole word.
+
+    The latter also where that sentence is too short to say what a page is about.
+    """
     if len(text) <= limit:
         return text
     ends = [match.end() for match in SENTENCE.finditer(text[: limit + 1])]
-    if ends and ends[-1] <= limit:
+    if ends and LEAST <= ends[-1] <= limit:
         return text[: ends[-1]]
     return text[: limit - 2].rpartition(" ")[0] + " …"
 

@@ -43,7 +43,10 @@ def test_the_first_plain_sentences_are_taken(book, words, expected):
 
 
 def test_long_paragraphs_are_cut_after_a_sentence():
-    assert shorten("Short one. " + "word " * 50, limit=60) == "Short one."
+    whole = "A sentence that says what its page is about."
+    assert shorten(f"{whole} " + "word " * 50, limit=60) == whole
+    # One that says nearly nothing isn't left alone.
+    assert shorten("Short one. " + "word " * 50, limit=60).endswith("word word …")
     cut = shorten("word " * 50, limit=60)
     assert len(cut) <= 60
     assert cut.endswith("word …")
