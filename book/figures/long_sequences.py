@@ -173,10 +173,11 @@ def cost() -> Figure:
     styles: dict[str, tuple] = {  # color; at which length the name stands, and how
         "naive": ("vermillion", (3, up, left), (3, up, left)),
         "tiles": ("green", (6, (-8, 4), left), (0, (2, 8), {})),
-        "library": ("blue", (4, down, {}), (3, (0, 7), {})),
+        "library": ("blue", (2, down, {}), (3, (0, 7), {})),
         "linear": ("purple", (4, down, {}), (6, up, left)),
     }
-    for name, (lengths, seconds, held) in measure().items():
+    found = measure()
+    for name, (lengths, seconds, held) in found.items():
         color, *places = styles[name]
         power = np.polyfit(np.log(lengths[-4:]), np.log(seconds[-4:]), 1)[0]
         lines = (above, seconds, f"{name}, exponent {power:.1f}"), (below, held, name)
@@ -185,6 +186,13 @@ def cost() -> Figure:
             ax.plot(lengths, y, "o-", ms=4, **color_of)
             where = {"xytext": offset, "textcoords": "offset points"}
             ax.annotate(text, (lengths[at], y[at]), **where, **style, **color_of)
+    for name, offset, style in (("naive", (8, -4), {}), ("tiles", (8, -18), {})):
+        lengths, seconds, _ = found[name]
+        at = lengths.index(2**14)  # the last length of both
+        where = {"xytext": offset, "textcoords": "offset points"}
+        color_of = {"color": plot.COLORS[styles[name][0]]}
+        text = f"{seconds[at]:.1f} s"
+        above.annotate(text, (lengths[at], seconds[at]), **where, **style, **color_of)
     ticks = [2**k for k in range(10, 17, 2)]
     titles = "processor seconds", "MiB beyond inputs and output"
     for ax, title in zip((above, below), titles, strict=True):
