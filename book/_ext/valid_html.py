@@ -20,6 +20,8 @@ Size = tuple[int, int]
 
 REPAIRS = [
     (re.compile(r'<section id="(?:exercise|solution)-content">'), "<section>"),
+    # Sphinx's roles for sources, of which one is deprecated and one lists no items.
+    (re.compile(r' role="doc-biblioentry"| role="list"(?= class="citation-list")'), ""),
     (re.compile(r'(<label) aria-controls="[^"]*"'), r"\1"),
     (
         re.compile(r'<p (class="(?:collapsed|expanded) admonition-title">[^<]*)</p>'),
