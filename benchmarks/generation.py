@@ -27,6 +27,19 @@ SIZES = {
 PROMPT = list(range(16))
 
 
+def their_text(model: Any, n: int) -> Any:
+    """`n` tokens from a model of Hugging Face's, drawn at temperature 1, with a cache."""
+    prompt = torch.tensor([PROMPT])
+    return model.generate(
+        prompt,
+        attention_mask=torch.ones_like(prompt),
+        max_new_tokens=n,
+        do_sample=True,
+        top_k=0,
+        pad_token_id=0,
+    )
+
+
 def candidates(layers, heads, width, vocab, positions, n) -> dict[str, Callable]:
     """Everybody's way to write `n` tokens, drawn at temperature 1."""
     found: dict[str, Callable] = {}
@@ -55,14 +68,7 @@ def candidates(layers, heads, width, vocab, positions, n) -> dict[str, Callable]
             eos_token_id=None,
         )
     ).eval()
-    found["Hugging Face, cache"] = lambda: theirs.generate(
-        prompt,
-        attention_mask=torch.ones_like(prompt),
-        max_new_tokens=n,
-        do_sample=True,
-        top_k=0,
-        pad_token_id=0,
-    )
+    found["Hugging Face, cache"] = lambda: their_text(theirs, n)
     config = GPTConfig(
         vocab_size=vocab,
         max_len=positions,

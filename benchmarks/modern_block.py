@@ -10,13 +10,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import torch
 import torch.nn.functional as F
 from flax import nnx
 from transformers import LlamaConfig, LlamaForCausalLM
 
 import course_lib.nnx as cn
 import course_lib.torch as ct
+from benchmarks.generation import PROMPT, their_text
 from benchmarks.race import race, table
 from benchmarks.training import nnx_loss, plain_loop, torch_loss
 from course_lib.config import GPTConfig, TrainConfig
@@ -30,7 +30,6 @@ SIZES = {
 TRAINED = {"small": (64, 12, 24, 9), "GPT-2's size": (128, 4, 2, 3)}
 WRITTEN = {"small": (256, 5), "GPT-2's size": (64, 3)}
 LONGEST = 512
-PROMPT = list(range(16))
 THEIRS = "Hugging Face Llama"
 NAMES = (THEIRS, "ours, PyTorch", "ours, NNX")
 
@@ -97,15 +96,7 @@ def written(name: str, size: str) -> Callable[[], object]:
     n, _ = WRITTEN[size]
     made = model(name, size)
     if name == THEIRS:
-        prompt = torch.tensor([PROMPT])
-        return lambda: made.eval().generate(
-            prompt,
-            attention_mask=torch.ones_like(prompt),
-            max_new_tokens=n,
-            do_sample=True,
-            top_k=0,
-            pad_token_id=0,
-        )
+        return lambda: their_text(made.eval(), n)
     wing = ct if name == "ours, PyTorch" else cn
     return lambda: wing.generate(made, [PROMPT], max_new_tokens=n)
 
