@@ -28,7 +28,7 @@ PROMPT = list(range(16))
 
 
 def their_text(model: Any, n: int) -> Any:
-    """`n` tokens from a model of Hugging Face's, drawn at temperature 1, with a cache."""
+    """`n` tokens from a model of Hugging Face, drawn at temperature 1, with a cache."""
     prompt = torch.tensor([PROMPT])
     return model.generate(
         prompt,
