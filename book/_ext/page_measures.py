@@ -7,10 +7,11 @@ A reader gets through 150 words a minute, or 15 lines of code.
 
 Under the title a page says how long it takes, what it builds on, and what for:
 
-    *25 minutes · builds on [Tokens](tokens.md) · for: the formula of every transformer*
+    *25 minutes, and 75 for the exercises · builds on [Tokens](tokens.md) · for: the
+    formula of every transformer*
 
-or, on a page that the others do not need, `*Optional · 25 minutes · …*`, and on one to
-look things up in, `*Appendix · 25 minutes · …*`. The number is the tool's to write.
+or, on a page that the others do not need, `*Optional · 25 minutes, … · …*`, and on one
+to look things up in, `*Appendix · 25 minutes · …*`. The numbers are the tool's to write.
 """
 
 import re
@@ -28,7 +29,10 @@ FOLDING = {"hide-input", "hide-cell", "remove-input", "remove-cell"}
 
 TITLE = re.compile(r"^# .*\n", re.MULTILINE)
 # The paragraph under the title, and how it begins.
-MINUTES = re.compile(r"(?:(?P<kind>Optional|Appendix) · )?(?P<minutes>\d+) minutes · ")
+MINUTES = re.compile(
+    r"(?:(?P<kind>Optional|Appendix) · )?"
+    r"(?P<minutes>\d+ minutes(?:, and \d+ for the exercises)?) · "
+)
 ROAD_SIGN = re.compile(rf"\n*\*{MINUTES.pattern}(?P<rest>[^*]+)\*\n")
 BUILDS_ON = re.compile(r"builds on (?P<pages>.+) · for: .+", re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)#]+)")
@@ -115,13 +119,15 @@ def find_road_sign(text: str) -> re.Match[str] | None:
     return ROAD_SIGN.match(text, title.end()) if title else None
 
 
-def write_minutes(text: str, minutes: int) -> str:
-    """Write the number of minutes under a page's title, if it has such a line."""
+def write_minutes(text: str, page: Page) -> str:
+    """Write how long a page takes under its title, if it has such a line."""
     sign = find_road_sign(text)
     if sign is None:
         return text
+    exercises = sum(exercise.minutes or 0 for exercise in page.exercises)
+    beside = f", and {exercises} for the exercises" if exercises else ""
     start, end = sign.span("minutes")
-    return f"{text[:start]}{minutes}{text[end:]}"
+    return f"{text[:start]}{page.minutes} minutes{beside}{text[end:]}"
 
 
 def read_exercise(title: str) -> Exercise:

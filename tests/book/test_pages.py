@@ -243,6 +243,12 @@ def test_the_tool_writes_the_minutes_and_notices_stale_ones(book):
     assert "*8 minutes" in book.text.read_text()
 
 
+def test_the_minutes_of_the_exercises_stand_beside_the_lessons(book):
+    book.text.write_text(write(*GOOD))
+    book.tool()
+    assert "minutes, and 45 for the exercises · builds on" in book.text.read_text()
+
+
 def test_the_cell_for_colab_stands_under_the_line_of_minutes(book):
     book.text.write_text(write(cell("print(1)"), sign="Words."))
     book.tool()
