@@ -11,7 +11,7 @@ Under the title a page says how long it takes, what it builds on, and what for:
     formula of every transformer*
 
 or, on a page that the others do not need, `*Optional · 25 minutes, … · …*`, and on one
-to look things up in, `*Appendix · 25 minutes · …*`. The numbers are the tool's to write.
+to look things up in, `*Appendix · 25 minutes · …*`. The tool writes the numbers.
 """
 
 import re

@@ -87,7 +87,7 @@ def question(article: Tag) -> str:
         for p in (first or article).find_all_previous("p")
         if p.parent is not None and p.parent.name == "section"
     ][::-1]
-    opening = [p for p in opening if not re.match(r"\S.*\d+ minutes\b.* ·", p.get_text())]
+    opening = [p for p in opening if not re.search(r"\d minutes\b.* ·", p.get_text())]
     asked = next((p for p in opening if "?" in p.get_text()), None)
     chosen = asked or (opening[0] if opening else None)
     if chosen is None:
