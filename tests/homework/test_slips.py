@@ -76,10 +76,14 @@ def test_slips_give_numbers_of_their_own_on_any_seed(name):
                         yield Outcome(trouble="it raised an error")
 
         assert marking.report(outcomes(EXERCISES[name].oracle))
+        spoiled = set()
         for slip in EXERCISES[name].slips:
             report = marking.report(outcomes(EXERCISES[name].slip(slip)))
             assert not report
             assert slip in [case.slip for case in report.cases]
+            spoiled |= {case.name for case in report.cases if not case.passed}
+        # In any other case, each wrong answer would earn its share of the points.
+        assert spoiled == set(marking.cases), "a case that no slip spoils"
 
 
 @pytest.mark.parametrize(
