@@ -768,8 +768,10 @@ def test_heads_of_the_live_gpt_can_be_switched_off(packaged):
         ]
         assert f"plural forms have {100 * plural_share(p):.0f}%" in said
         assert ("is switched off" in said) == bool(off)
-        # The head at the subject alone, and what becomes of the verbs without it.
+        # A head at the subject, one at "near", and what becomes of the verbs without
+        # the first.
         assert maps[1][2, -1, 1] > 0.99 or len(off) > 1
+        assert maps[0][1, -1, 2] > 0.85
         right = plural_share(p) > 0.5 if "firms" in text else plural_share(p) < 0.5
         assert right == ("firms" in text or not off)
     asked = "does the firm near the banks"
