@@ -771,9 +771,11 @@ def test_heads_of_the_live_gpt_can_be_switched_off(packaged):
         # A head at the subject, one at "near", and what becomes of the verbs without
         # the first.
         assert maps[1][2, -1, 1] > 0.99 or len(off) > 1
-        assert maps[0][1, -1, 2] > 0.85
+        assert maps[0][1, -1, 2] > 0.7
         right = plural_share(p) > 0.5 if "firms" in text else plural_share(p) < 0.5
         assert right == ("firms" in text or not off)
+    without = [unroll(text, packaged, ((0, 1),))[1][1][2, -1, 1] for text in texts]
+    assert sum(weight < 0.5 for weight in without) == 3
     asked = "does the firm near the banks"
     assert unroll(asked, packaged)[1][0][0, -1, 0] > 0.9
     levels = unroll(texts[0], packaged)[-1]
