@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from book_scripts import cell, load
 from small_books import ROOT, contents
-from stills import FOLDER, act, find_browser, names, still
+from stills import FOLDER, act, find_browser, names, open_page, still
 
 from course_lib import oracle
 from course_lib.config import GPTConfig
@@ -105,6 +105,26 @@ def test_all_of_a_live_figure_has_a_name_and_fits_a_phone(name):
     assert report["still"] == "none"
     assert report["status"] == 1
     assert len(report["said"]) > 20
+
+
+def test_a_live_figure_far_away_waits_for_a_reader_or_for_paper():
+    address = (FOLDER / "layer.js").as_uri()
+    head = f"""<link rel="stylesheet" href="{(FOLDER / "explore.css").as_uri()}">
+    <script defer src="{(FOLDER / "explore.js").as_uri()}"></script>
+    <script defer src="{address}"></script>"""
+    figure = '<explore-layer class="explore" data-label="a figure"></explore-layer>'
+    space = '<div style="height: 3000px"></div>'
+    begun = """
+    const figures = [...document.querySelectorAll(".explore")];
+    const begun = () => figures.map((node) => node.dataset.live !== undefined);
+    await wait(3000);
+    const seen = [begun()];
+    dispatchEvent(new Event("beforeprint")); seen.push(begun());
+    await wait(3000);
+    return [...seen, figures.map((node) => node.childElementCount)];
+    """
+    seen = open_page(head, f"{figure}{space}{figure}{space}{figure}", begun)
+    assert seen == [[True, False, False], [True, True, True], [1, 1, 1]]
 
 
 def attend(query, keys, values):
