@@ -34,7 +34,7 @@ MINUTES = re.compile(
     r"(?P<minutes>\d+ minutes(?:, and \d+ for the exercises)?) · "
 )
 ROAD_SIGN = re.compile(rf"\n*\*{MINUTES.pattern}(?P<rest>[^*]+)\*\n")
-BUILDS_ON = re.compile(r"builds on (?P<pages>.+) · for: .+", re.DOTALL)
+BUILDS_ON = re.compile(r"builds on (?P<pages>.+) ·\s+for: .+", re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)#]+)")
 
 FENCE = re.compile(
