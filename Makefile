@@ -121,8 +121,9 @@ site: $(INSTALLED) ## Build the book from nothing and test the pages (part of te
 	$(BUILD) --all
 	$(BIN)/python -m pytest -n $(JOBS) tests/book/test_site*.py
 
-notebooks: $(BINDERY) ## Execute the chapters whose code changed
+notebooks: $(BINDERY) ## Execute the chapters whose code changed, and draw the map of pages
 	$(BIN)/python book/_ext/notebooks.py
+	$(BIN)/python book/figures/road.py
 
 # Of all assignments, or of one: `make homework ASSIGNMENT=attention`.
 homework: $(INSTALLED) ## Build the assignments: for students, and for instructors

@@ -190,6 +190,17 @@ def test_every_command_that_is_named_exists(path):
     assert not re.search(r"--(extra-)?index-url|--find-links", text)
 
 
+def test_the_files_that_contributing_names_are_there():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    roots = "book|course_lib|homework|tests|tools"
+    named = re.findall(rf"(?<=[` ])((?:{roots})/[^`\s]*[^`\s.,:])", text)
+    assert len(named) > 20
+    for name in named:
+        pattern = re.sub(r"<\w+>", "*", name)
+        # What a recipe has to be written first has others of its kind beside it.
+        assert list(ROOT.glob(pattern)), name
+
+
 def test_the_makefile_calls_files_that_exist():
     for file in re.findall(r"\b(?:book|tests)/[\w/]+\.py\b", MAKEFILE):
         assert (ROOT / file).is_file(), f"{file} does not exist"

@@ -42,6 +42,9 @@ ABOUT = {
     "book/*.md": "tests/book/test_pages.py",
     "course_lib/homework/*": "tests/homework/test_slips.py",
     "book/figures/*": "tests/book/test_figures.py",
+    "_toc.yml": "tests/book/test_figures.py",  # the map of the pages
+    "book/words.yml": "tests/book/test_site.py",
+    "homework/*.md": "tests/homework/test_assignments.py",
     ".github/workflows/*": "tests/test_package.py",
 }
 
@@ -137,7 +140,8 @@ class Tests:
 
     def using(self, path: Path) -> set[Path]:
         """Those that import a file, or load it or read it by its name."""
-        words = "|".join(map(re.escape, (path.name, path.stem)))
+        names = {path.name} if path.suffix == ".yml" else {path.name, path.stem}
+        words = "|".join(map(re.escape, sorted(names)))
         word = re.compile(rf"[\"'/]({words})[\"']")
         imported = name_of(path)
         if path.parts[0] == "course_lib" or (path.suffix == ".md" and path.parts[1:]):

@@ -59,6 +59,16 @@ def find_labels(pages: tuple[Path, ...]) -> dict[str, Path]:
     }
 
 
+def pages_left_out(env: BuildEnvironment) -> tuple[Path, ...]:
+    """List the pages that the contents leave out, beside theirs or in other parts."""
+    built = {Path(env.doc2path(name)) for name in env.found_docs}
+    folders = {page.parent for page in built}
+    book = {f.parent for f in folders if Path(env.srcdir) in f.parent.parents}
+    folders |= {folder for parent in book for folder in parent.iterdir()}
+    there = {page for folder in folders for page in folder.glob("*.md")}
+    return tuple(sorted(there - built))
+
+
 class WordsForLinks(SphinxPostTransform):
     """Replace links to what is left out by words, before anything warns of them."""
 
@@ -102,11 +112,8 @@ class WordsForLinks(SphinxPostTransform):
 
     @cached_property
     def left_out(self) -> tuple[Path, ...]:
-        """The pages beside those of the contents that the contents leave out."""
-        built = {Path(self.env.doc2path(name)) for name in self.env.found_docs}
-        folders = {page.parent for page in built}
-        there = {page for folder in folders for page in folder.glob("*.md")}
-        return tuple(sorted(there - built))
+        """The pages that the contents leave out."""
+        return pages_left_out(self.env)
 
 
 def remove_old_pages(app: Sphinx, env: BuildEnvironment) -> list[str]:

@@ -172,11 +172,11 @@ def check(pairs: Sequence[Pair], orphans: Sequence[str], *, cited: bool = True) 
         print(f"{name}: its text is missing")
     if stale:
         names = " ".join(pair.text_path.stem for pair in stale)
-        print(f"Mend with: {COMMAND} {names}")
+        print(f"Fix with: {COMMAND} {names}")
     if orphans:
         print(f"Remove, or bring the text back: {' '.join(orphans)}")
     if not cited:
-        print(f"CITATION.cff: names another repository. Mend with: {COMMAND}")
+        print(f"CITATION.cff: names another repository. Fix with: {COMMAND}")
     return 1 if stale or orphans or not cited else 0
 
 

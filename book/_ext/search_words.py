@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import yaml
 from docutils import nodes
+from left_out import find_labels, pages_left_out
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
@@ -27,6 +28,14 @@ def read_words(folder: str | Path) -> Words:
     """Read `book/words.yml`: other words for each page or section; none, no words."""
     path = Path(folder, "book", "words.yml")
     return yaml.safe_load(path.read_text("utf-8")) if path.exists() else {}
+
+
+def words_in(env: Any) -> Words:
+    """The other words, without those for pages that the contents leave out."""
+    pages = pages_left_out(env)
+    names = {p.relative_to(env.srcdir).with_suffix("").as_posix() for p in pages}
+    gone = {name.removeprefix("book/") for name in names} | find_labels(pages).keys()
+    return {n: words for n, words in env.config.other_words.items() if n not in gone}
 
 
 class IndexWords(SphinxTransform):
@@ -56,7 +65,7 @@ class ListWords(SphinxDirective):
     """`{words}`: the other words from A to Z, with links to where they are taught."""
 
     def run(self) -> list[nodes.Node]:
-        words: Words = self.config.other_words
+        words = words_in(self.env)
         self.env.note_dependency(str(Path(self.env.app.confdir, "book", "words.yml")))
         rows = sorted(
             ((word, name) for name, found in words.items() for word in found),
@@ -70,10 +79,10 @@ class ListWords(SphinxDirective):
         return self.parse_text_to_nodes("\n".join(text))
 
 
-def say_unknown(app: Sphinx, env: Any) -> None:
+def say_unknown(_app: Sphinx, env: Any) -> None:
     """After reading: warn of words for a page or label that there isn't."""
     known = {name for data in env.metadata.values() for name in data.get("words", [])}
-    for name in app.config.other_words:
+    for name in words_in(env):
         if name not in known:
             LOGGER.warning("book/words.yml: no page and no label is called %s", name)
 

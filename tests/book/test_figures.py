@@ -42,8 +42,10 @@ def test_a_script_draws_what_is_committed(script, tmp_path, monkeypatch):
     drawn = sorted(tmp_path.glob("*.svg"))
     assert drawn
     for path in drawn:
-        assert words(path) == words(FIGURES / path.name)
-        assert len(words(path)) > 5
+        assert words(path) == words(FIGURES / path.name), (
+            f"run `python book/figures/{script.name}`"
+        )
+        assert words(path)
 
 
 def test_the_emblem_is_what_its_script_draws():

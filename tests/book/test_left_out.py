@@ -1,6 +1,7 @@
 """A page that the contents leave out: links to it become words, its HTML goes."""
 
 import re
+from types import SimpleNamespace
 
 import left_out
 import pytest
@@ -125,6 +126,19 @@ def test_a_page_comes_back_with_its_line(two_pages):
     assert status == 0, said
     assert (two_pages.root / "_build" / "html" / "other.html").exists()
     assert page.count('href="other.html') >= 9
+
+
+def test_a_part_of_the_book_may_be_left_out_as_a_whole(tmp_path):
+    names = ["book/intro", "book/first/one", "book/first/two", "book/second/three"]
+    for name in [*names, "homework/a-master"]:
+        path = tmp_path / f"{name}.md"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("# A title\n")
+    env = SimpleNamespace(
+        srcdir=tmp_path, found_docs=names[:2], doc2path=lambda n: tmp_path / f"{n}.md"
+    )
+    expected = tuple(tmp_path / f"{name}.md" for name in names[2:])
+    assert left_out.pages_left_out(env) == expected
 
 
 def test_labels_of_every_kind_are_found():

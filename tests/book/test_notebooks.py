@@ -60,7 +60,7 @@ def test_edited_code_is_found_and_mended(pair):
     status, said = pair.tool("--check")
     assert status == 1
     assert "chapter: code cells were edited" in said
-    assert "Mend with: python book/_ext/notebooks.py chapter" in said
+    assert "Fix with: python book/_ext/notebooks.py chapter" in said
     assert "executed in" in pair.tool()[1]
     assert '"48\\n"' in pair.notebook.read_text()
     assert pair.tool("--check") == (0, "")
@@ -150,7 +150,7 @@ def test_a_new_address_is_cited(pair):
     assert citation.read_text() == cited.format("owner/course")
     status, said = pair.tool("--check")
     assert status == 1
-    assert said.startswith("CITATION.cff: names another repository. Mend with: ")
+    assert said.startswith("CITATION.cff: names another repository. Fix with: ")
     assert "CITATION.cff: address refreshed" in pair.tool()[1]
     assert citation.read_text() == cited.format("fork/course")
     assert pair.tool("--check") == (0, "")

@@ -28,6 +28,17 @@ def test_words_are_listed_with_links(book):
     assert page.count('href="#sec-part"') == 2
 
 
+def test_words_for_a_page_that_is_left_out_are_no_warning_and_not_listed(book):
+    (book.folder / "other.md").write_text(PART)
+    book.write("\n```{words}\n```\n")
+    words = {"chapter": ["a synonym"], "other": ["gone"], "sec-part": ["gone, too"]}
+    options = {"other_words": words, "exclude_patterns": ["*.ipynb", "other.md"]}
+    status, page, said = book.build("search_words", **options)
+    assert status == 0, said
+    assert "a synonym" in page
+    assert "gone" not in page
+
+
 def test_words_for_what_there_is_not_are_a_warning(book):
     book.write(PART)
     status, _, said = book.build("search_words", other_words={"sec-gone": ["x"]})

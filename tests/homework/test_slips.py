@@ -16,7 +16,7 @@ from course_lib.homework.running import Outcome, run, to_wing
 
 @pytest.mark.parametrize("name", EXERCISES)
 def test_right_answers_pass_on_the_page_and_on_fresh_cases(wing, name):
-    assert len(RIGHT[name]) >= 2
+    assert len(RIGHT[name]) >= 2, f"two answers with @right({name!r}) are due"
     for f in RIGHT[name]:
         for seed in ({}, {"seed": 3}, {"seed": 71}):
             report = check(answer(name, f, wing.name), name, wing=wing.name, **seed)
@@ -28,7 +28,9 @@ def test_right_answers_pass_on_the_page_and_on_fresh_cases(wing, name):
     ("name", "words"), [(name, words) for name in EXERCISES for words in WRONG[name]]
 )
 def test_a_wrong_answer_is_called_by_its_slip(wing, name, words):
-    (slip,) = [s for s in EXERCISES[name].slips if words in s]
+    slips = [s for s in EXERCISES[name].slips if words in s]
+    assert len(slips) == 1, f"{words!r} must be words of one slip: they are of {slips}"
+    (slip,) = slips
     report = check(answer(name, WRONG[name][words], wing.name), name, wing=wing.name)
     assert not report
     assert slip in repr(report)
@@ -40,7 +42,9 @@ def test_a_wrong_answer_is_called_by_its_slip(wing, name, words):
 @pytest.mark.parametrize("name", EXERCISES)
 def test_every_slip_has_a_wrong_answer_of_its_own(name):
     for slip in EXERCISES[name].slips:
-        assert any(words in slip for words in WRONG[name]), slip
+        assert any(words in slip for words in WRONG[name]), (
+            f"wrong({name!r}, words, f) is due, in answers_*.py, with words of {slip!r}"
+        )
 
 
 @pytest.mark.parametrize("name", EXERCISES)
@@ -72,10 +76,14 @@ def test_slips_give_numbers_of_their_own_on_any_seed(name):
                         yield Outcome(trouble="it raised an error")
 
         assert marking.report(outcomes(EXERCISES[name].oracle))
+        spoiled = set()
         for slip in EXERCISES[name].slips:
             report = marking.report(outcomes(EXERCISES[name].slip(slip)))
             assert not report
             assert slip in [case.slip for case in report.cases]
+            spoiled |= {case.name for case in report.cases if not case.passed}
+        # In any other case, each wrong answer would earn its share of the points.
+        assert spoiled == set(marking.cases), "a case that no slip spoils"
 
 
 @pytest.mark.parametrize(

@@ -19,12 +19,13 @@ FILES = {
     "book/part/multi-head.md": "",
     "book/part/multi-head.ipynb": "",
     "book/_ext/tolerance.py": "",
+    "book/words.yml": "",
     "README.md": "",
     "tests/wings.py": "",
     "tests/test_attention.py": "from course_lib.oracle import attention\n",
     "tests/test_attention_maps.py": "",
     "tests/test_block.py": "import wings\n",
-    "tests/test_mirror.py": "",
+    "tests/test_mirror.py": "WORDS = ['words']\n",
     "tests/test_position.py": "",
     "tests/test_readme.py": "TEXT = ROOT / 'README.md'\n",
     "tests/book/test_attention.py": "",
@@ -87,6 +88,18 @@ def test_a_file_that_is_only_named_finds_who_reads_it(changed, course):
     plan = changed.choose(course, [Path("README.md")])
     assert plan.tests == {Path("tests/test_readme.py")}
     assert plan.left == ["tests/book/test_site.py: make site"]
+
+
+@pytest.mark.parametrize(
+    ("file", "left"),
+    [
+        ("book/words.yml", "tests/book/test_site.py: make site"),
+        ("homework/gpt.md", "tests/homework/test_assignments.py: make assignments"),
+    ],
+)
+def test_what_only_a_longer_run_tests_is_said(changed, course, file, left):
+    plan = changed.choose(course, [Path(file)])
+    assert (plan.tests, plan.left) == (set(), [left])
 
 
 def test_what_would_take_too_long_is_said(changed, course):
