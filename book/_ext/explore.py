@@ -68,7 +68,6 @@ def load_scripts(
         return
     scripts = {raw["explore"] for raw in doctree.findall(nodes.raw) if "explore" in raw}
     if scripts:
-        app.add_css_file(f"{FOLDER}/explore.css")
         for script in (f"{FOLDER}/explore.js", *sorted(scripts)):
             app.add_js_file(script, loading_method="defer")
 

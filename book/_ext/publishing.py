@@ -14,6 +14,9 @@ Sphinx and its extensions do nearly all of it. What they leave to do:
 - the scripts for running code in the page are left out: they fetch their program from
   elsewhere, and the book has no button for them. So is the one that folds boxes, which
   fold by themselves (exercises.py). Those that search are on the page for searching;
+- the theme's scripts are announced to the browser as if they were needed first, and a
+  page waits for a file of settings and learns from the last script whether it is day or
+  night: it says both itself, before anything is drawn;
 - of FontAwesome, which the theme ships whole, twice (two thousand icons as a script and
   as fonts, 820 kB compressed), only the icons remain that pages and scripts name.
 """
@@ -61,9 +64,30 @@ SEARCHING = re.compile(
     r'\s*<script src="[^"]*(?:searchtools|language_data|searchindex)\.js[^"]*">'
     r"</script>"
 )
+# Scripts that wait, announced as if they did not, and the one that is empty.
+ANNOUNCED = re.compile(
+    r'\s*<link rel="preload" as="script"[^>]*>'
+    r'|\s*<script[^>]* src="[^"]*fontawesome\.js[^"]*"></script>'
+)
+SETTINGS = re.compile(r'<script src="[^"]*documentation_options\.js[^"]*"></script>')
+# The theme's script measures a box, says whether it scrolls, and so has the browser lay
+# the page out again before it measures the next.
+THEME = "scripts/pydata-sphinx-theme.js"
+SCROLLS = "e.scrollWidth>e.clientWidth||e.scrollHeight>e.clientHeight?0:-1"
+MEASURED = (
+    f"{{e.tabIndex={SCROLLS}}}",
+    f"{{const t={SCROLLS};"
+    "e.tabIndex===t||requestAnimationFrame(()=>{e.tabIndex=t})}",
+)
 UNUSED = re.compile(r"thebe|toggle(?:button|Hint|OpenOnPrint)", re.IGNORECASE)
-# What a screen reader needs to name the parts of a page.
-UNNAMED = {
+REPAIRS = {
+    # As the theme's script sets it once the page has been shown.
+    'dataset.theme = localStorage.getItem("theme") || "auto"': (
+        "dataset.theme = /^(?:light|dark)$/.exec(document.documentElement.dataset.mode)"
+        '?.[0] ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : '
+        '"light")'
+    ),
+    # What a screen reader needs to name the parts of a page.
     '<summary><span class="toctree-toggle"': (
         '<summary aria-label="More pages"><span class="toctree-toggle"'
     ),
@@ -207,14 +231,24 @@ def repair_pages(app: Sphinx, exception: Exception | None) -> None:
     """After the build: repair in each page what the theme's templates leave wrong."""
     if exception:
         return
+    options = Path(app.outdir, "_static", "documentation_options.js")
+    settings = f"<script>{options.read_text('utf-8')}</script>"
     for page in Path(app.outdir).rglob("*.html"):
         text = before = page.read_text("utf-8")
         if page.name != "search.html":
             text = SEARCHING.sub("", text)
-        for found, instead in UNNAMED.items():
+        text = SETTINGS.sub(lambda _: settings, ANNOUNCED.sub("", text))
+        for found, instead in REPAIRS.items():
             text = text.replace(found, instead)
         if text != before:
             page.write_text(text, "utf-8")
+
+
+def measure_first(app: Sphinx, exception: Exception | None) -> None:
+    """After the build: have the theme's script measure all boxes, and then say so."""
+    script = Path(app.outdir, "_static", THEME)
+    if not exception and script.exists():
+        script.write_text(script.read_text("utf-8").replace(*MEASURED), "utf-8")
 
 
 def used_icons(pages: Iterable[Path]) -> set[str]:
@@ -268,7 +302,7 @@ def cut_icons(app: Sphinx, exception: Exception | None) -> None:
     script, style = static / SCRIPT, static / STYLE
     if exception or not (script.exists() and style.exists()):
         return
-    script.write_text("")  # the fonts draw; each page asks for this file
+    script.unlink()  # the fonts draw
     names = used_icons([*Path(app.outdir).rglob("*.html"), *static.rglob("*.js")])
     style.write_text(cut_style(style.read_text("utf-8"), names), "utf-8")
     keep = characters(path.read_text("utf-8") for path in static.rglob("*.css"))
@@ -289,5 +323,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("html-page-context", add_description, priority=400)
     app.connect("html-page-context", drop_unused, priority=900)
     app.connect("build-finished", cut_icons)
+    app.connect("build-finished", measure_first)
     app.connect("build-finished", repair_pages)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -72,6 +72,12 @@
     });
   };
 
+  // On a phone code has no width before one comes near.
+  const measureLate = ({ target, skipped }) => {
+    if (!skipped && target.scrollWidth > target.clientWidth) target.tabIndex = 0;
+  };
+  document.addEventListener("contentvisibilityautostatechange", measureLate);
+
   // On a phone the words of a picture are small: a button under it, which only narrow
   // screens show, opens it as large as in a column of text and a little more, to be moved.
   const COLUMN = 736, LARGER = 1.15;
@@ -179,9 +185,9 @@
   document.addEventListener("DOMContentLoaded", () => {
     enlargePictures();
     frameworkSwitch();
-    wrapSentences();
     readMarks();
     oldVersion();
     searchFromFile();
+    wrapSentences(); // last: it measures, so that the browser lays the page out
   });
 })();

@@ -2,12 +2,18 @@
 
     python book/figures/multi_head.py
 
-writes multi-head-sentence.svg (four heads on one sentence), multi-head-shapes.svg (the
-shapes in a layer with two heads) and multi-head-sharing.svg (who shares keys and values
-in MHA, GQA and MQA). All weights are computed by the course's own equation. Letters are
-outlines.
+writes multi-head-sentence.svg (four heads on one sentence), multi-head-published.svg
+(two heads of a published model), multi-head-shapes.svg (the shapes in a layer with two
+heads) and multi-head-sharing.svg (who shares keys and values in MHA, GQA and MQA). The
+published weights are those that book/checkpoints/voices.py stored; all others are
+computed by the course's own equation. Letters are outlines.
 """
 
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import drawing
 import matplotlib.pyplot as plt
 import numpy as np
 from drawing import GRAY, INK, box, matrix, save_figures, shade, sign
@@ -18,6 +24,7 @@ from course_lib import oracle, plot
 
 GREEN, ORANGE = plot.COLORS["green"], plot.COLORS["orange"]
 BLUE, RED = plot.COLORS["blue"], plot.COLORS["vermillion"]
+STORED = Path(drawing.__file__).with_name("voices.json")
 
 WORDS = ("the", "cat", "saw", "the", "dog")
 FEATURES = ("the", "cat", "saw", "dog", "noun", "verb", "cos", "sin")
@@ -59,39 +66,65 @@ def sentence_maps() -> dict[str, np.ndarray]:
     return maps
 
 
+def _lines(
+    ax: Axes, words: Sequence[str], weights: np.ndarray, told: str, color: str
+) -> None:
+    """Lines from each word (top) to those it looks at (bottom), colored for one."""
+    for i, row in enumerate(weights):
+        mine = words[i] == told
+        for j, weight in enumerate(row):
+            if weight > 0.05:
+                ax.plot(
+                    (i, j),
+                    (0.8, 0.2),
+                    color=color if mine else GRAY,
+                    lw=(5 if mine else 2.5) * weight,
+                    alpha=1 if mine else 0.55,
+                    zorder=3 if mine else 2,
+                    solid_capstyle="round",
+                )
+        for y, where in ((0.86, "bottom"), (0.14, "top")):
+            ax.text(
+                i,
+                y,
+                words[i],
+                ha="center",
+                va=where,
+                fontsize=13,
+                color=INK,
+                fontweight="bold" if mine and y > 0.5 else "normal",
+            )
+    ax.set(xlim=(-0.6, len(words) - 0.4), ylim=(-0.08, 1.08))
+    ax.set_axis_off()
+
+
 def sentence() -> Figure:
     """Four heads on one sentence: lines from each word to the words it looks at."""
     figure, grid = plt.subplots(2, 2, figsize=(5.6, 4.3))
     for ax, (question, weights), color in zip(
         grid.flat, sentence_maps().items(), (GREEN, ORANGE, BLUE, RED), strict=True
     ):
-        for i, row in enumerate(weights):
-            told = WORDS[i] == "saw"
-            for j, weight in enumerate(row):
-                if weight > 0.05:
-                    ax.plot(
-                        (i, j),
-                        (0.8, 0.2),
-                        color=color if told else GRAY,
-                        lw=(5 if told else 2.5) * weight,
-                        alpha=1 if told else 0.55,
-                        zorder=3 if told else 2,
-                        solid_capstyle="round",
-                    )
-            for y, where in ((0.86, "bottom"), (0.14, "top")):
-                ax.text(
-                    i,
-                    y,
-                    WORDS[i],
-                    ha="center",
-                    va=where,
-                    fontsize=13,
-                    color=INK,
-                    fontweight="bold" if told and y > 0.5 else "normal",
-                )
+        _lines(ax, WORDS, weights, "saw", color)
         ax.set_title(question, fontsize=14, fontweight="bold")
-        ax.set(xlim=(-0.6, 4.6), ylim=(-0.08, 1.08))
-        ax.set_axis_off()
+    return figure
+
+
+def published() -> Figure:
+    """Two heads of MiniLM, one of them in both voices: from maps that are stored."""
+    held = json.loads(STORED.read_text("utf-8"))["sentences"]
+    figure, axes = plt.subplots(3, 1, figsize=(5.8, 5.4))
+    for ax, (voice, head, told, title, color) in zip(
+        axes,
+        (
+            ("active", "word before", "saw", "head 0-2: the word before", GREEN),
+            ("active", "whom", "saw", "head 3-1: whom?", RED),
+            ("passive", "whom", "seen", "head 3-1 in the passive voice", RED),
+        ),
+        strict=True,
+    ):
+        weights = np.array(held[voice][head])
+        _lines(ax, held[voice]["tokens"], weights, told, color)
+        ax.set_title(title, fontsize=14, fontweight="bold")
     return figure
 
 
@@ -208,4 +241,4 @@ def sharing(n_heads: int = 6) -> Figure:
 
 
 if __name__ == "__main__":
-    save_figures(sentence, shapes, sharing)
+    save_figures(sentence, published, shapes, sharing)

@@ -202,6 +202,19 @@ class Grammar:
         """The words of the ids, with spaces between them."""
         return " ".join(self.words[i] for i in ids)
 
+    def first_mistake(self, ids: np.ndarray | list[int]) -> int | None:
+        """Where a text breaks the rules first, or None if it is grammatical so far.
+
+        Args:
+            ids: `T`, from the beginning of a sentence on.
+        """
+        state = self.source.start
+        for t, word in enumerate(ids):
+            state = self.source.next_state[state, word]
+            if state < 0:
+                return t
+        return None
+
 
 @cache
 def grammar() -> Grammar:

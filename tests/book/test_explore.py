@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from book_scripts import cell, load
 from small_books import ROOT, contents
-from stills import FOLDER, act, find_browser, names, still
+from stills import FOLDER, act, find_browser, names, open_page, still
 
 from course_lib import oracle
 from course_lib.config import GPTConfig
@@ -105,6 +105,26 @@ def test_all_of_a_live_figure_has_a_name_and_fits_a_phone(name):
     assert report["still"] == "none"
     assert report["status"] == 1
     assert len(report["said"]) > 20
+
+
+def test_a_live_figure_far_away_waits_for_a_reader_or_for_paper():
+    address = (FOLDER / "layer.js").as_uri()
+    head = f"""<link rel="stylesheet" href="{(FOLDER / "explore.css").as_uri()}">
+    <script defer src="{(FOLDER / "explore.js").as_uri()}"></script>
+    <script defer src="{address}"></script>"""
+    figure = '<explore-layer class="explore" data-label="a figure"></explore-layer>'
+    space = '<div style="height: 3000px"></div>'
+    begun = """
+    const figures = [...document.querySelectorAll(".explore")];
+    const begun = () => figures.map((node) => node.dataset.live !== undefined);
+    await wait(3000);
+    const seen = [begun()];
+    dispatchEvent(new Event("beforeprint")); seen.push(begun());
+    await wait(3000);
+    return [...seen, figures.map((node) => node.childElementCount)];
+    """
+    seen = open_page(head, f"{figure}{space}{figure}{space}{figure}", begun)
+    assert seen == [[True, False, False], [True, True, True], [1, 1, 1]]
 
 
 def attend(query, keys, values):
@@ -768,10 +788,14 @@ def test_heads_of_the_live_gpt_can_be_switched_off(packaged):
         ]
         assert f"plural forms have {100 * plural_share(p):.0f}%" in said
         assert ("is switched off" in said) == bool(off)
-        # The head at the subject alone, and what becomes of the verbs without it.
+        # A head at the subject, one at "near", and what becomes of the verbs without
+        # the first.
         assert maps[1][2, -1, 1] > 0.99 or len(off) > 1
+        assert maps[0][1, -1, 2] > 0.7
         right = plural_share(p) > 0.5 if "firms" in text else plural_share(p) < 0.5
         assert right == ("firms" in text or not off)
+    without = [unroll(text, packaged, ((0, 1),))[1][1][2, -1, 1] for text in texts]
+    assert sum(weight < 0.5 for weight in without) == 3
     asked = "does the firm near the banks"
     assert unroll(asked, packaged)[1][0][0, -1, 0] > 0.9
     levels = unroll(texts[0], packaged)[-1]

@@ -277,6 +277,21 @@ def test_encode_and_decode_are_inverse():
     assert g.decode(g.encode(text)) == text
 
 
+def test_the_first_mistake_is_where_no_text_of_the_language_goes_on():
+    language = grammar()
+    for text in language.sample(50, 33, seed=3):
+        assert language.first_mistake(text) is None
+    for text, at in (
+        ("the firm near the banks grow .", 5),
+        ("does the firm near the banks grow ?", None),
+        ("do the farmer pay", 2),
+        ("the firm grows . the firm grow", 6),
+        ("the firms that the bank", None),
+        ("firm", 0),
+    ):
+        assert language.first_mistake(language.encode(text)) == at
+
+
 def test_refusals_say_what_came():
     g = grammar()
     with pytest.raises(ValueError, match="got 'dragon'"):

@@ -148,18 +148,35 @@ const explore = {
     });
   },
 
+  // What a figure shows costs time before anyone sees it: it waits until the reader is a
+  // screen away and the browser has nothing else to do, or until the page is printed.
+  whenNear(node, start) {
+    const idle = window.requestIdleCallback ?? ((call) => setTimeout(call, 1));
+    const observer = new IntersectionObserver((entries) => {
+      if (!entries.some((entry) => entry.isIntersecting)) return;
+      observer.disconnect();
+      idle(start, { timeout: 2000 });
+    }, { rootMargin: "100% 0px" });
+    observer.observe(node);
+    addEventListener("beforeprint", start);
+  },
+
   // Name an element: `build` fills `live`, which then stands for the still picture. Where
   // it needs a file, `needs` has the address. A large one, with a size, is asked for first.
   define(name, build, needs = null) {
     customElements.define(`explore-${name}`, class extends HTMLElement {
       connectedCallback() {
         if (this.dataset.live !== undefined || this.start) return;
-        if (needs === null) this.show();
-        else if (needs.size) this.prepend(this.ask());
+        if (needs?.size) this.prepend(this.ask());
         else {
-          const ready = explore.load(needs.address).then(() => this.show());
-          this.start = () => ready;
+          let begun;
+          this.start = () => (begun ??= this.begin());
+          explore.whenNear(this, this.start);
         }
+      }
+      async begin() {
+        if (needs) await explore.load(needs.address);
+        return this.show();
       }
       show() {
         const live = explore.html("div", {
