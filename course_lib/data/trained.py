@@ -1,4 +1,4 @@
-"""Weights that were trained longer than a page has time for.
+"""Weights that a page has no time to train, or whose last digits matter to it.
 
 Each file was made by a committed command, `book/checkpoints/<name>.py`, that goes on
 with the very run that its page begins, or makes the one that it describes. They hold
