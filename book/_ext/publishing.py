@@ -229,9 +229,9 @@ def drop_unused(
 
 def repair_pages(app: Sphinx, exception: Exception | None) -> None:
     """After the build: repair in each page what the theme's templates leave wrong."""
-    if exception:
-        return
     options = Path(app.outdir, "_static", "documentation_options.js")
+    if exception or not options.exists():  # a builder of texts has no scripts
+        return
     settings = f"<script>{options.read_text('utf-8')}</script>"
     for page in Path(app.outdir).rglob("*.html"):
         text = before = page.read_text("utf-8")

@@ -1131,7 +1131,6 @@ def test_a_page_loads_its_figures_and_no_other_page_does(book):
     assert "Fig. 1" in page
     for file in ("explore/explore.js", "explore/query.js"):
         assert re.search(rf'<script defer="defer" src="_static/{file}', page)
-    assert "explore/explore.css" in page
     book.write("\nWords.\n")
     assert "explore" not in book.build("explore")[1]
 
