@@ -3,8 +3,7 @@
 Pygments wraps each token, three thousand on a long page, and a phone gives each its
 style and its place. Names, brackets and spaces, more than half of them, have one color
 by day and one by night. After the build that color is the whole block's, and only other
-tokens are wrapped. A block says how many lines it has, so that a phone knows its height
-before it comes near (course.css).
+tokens are wrapped.
 """
 
 import re
@@ -46,11 +45,7 @@ def unwrap(page: str, tokens: set[str]) -> str:
         text, found = token.subn(r"\1", match[2])
         if not found:
             return match[0]
-        lines = text.rstrip("\n").count("\n") + 1
-        return (
-            f'{match[1]}<pre style="--lines: {lines}">'
-            f'<span class="{NAME}">{text}</span></pre>'
-        )
+        return f'{match[1]}<pre><span class="{NAME}">{text}</span></pre>'
 
     return BLOCK.sub(block, page)
 

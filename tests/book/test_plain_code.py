@@ -17,8 +17,8 @@ html[data-theme="dark"] .highlight .w { color: #ABE338 } /* Whitespace */
 """
 
 
-def block(inside, style=""):
-    return f'<div class="highlight"><pre{style}>{inside}</pre></div>'
+def block(inside):
+    return f'<div class="highlight"><pre>{inside}</pre></div>'
 
 
 def test_plain_is_what_looks_as_names_by_day_and_by_night():
@@ -35,14 +35,9 @@ def test_the_look_of_names_is_that_of_the_block():
     kept = 'f(<a class="api" href="#f">g</a><span class="k">if</span>'
     kept += '<span class="w"> </span>'
     assert made == '<span class="n">sig</span>' + block(
-        f'<span class="n">{kept}</span>', ' style="--lines: 1"'
+        f'<span class="n">{kept}</span>'
     )
     assert unwrap(made, {"n", "p"}) == made
-
-
-def test_a_block_says_how_many_lines_it_has():
-    code = '<span></span><span class="n">f</span>\n\n<span class="n">g</span>\n'
-    assert 'style="--lines: 3"' in unwrap(block(code), {"n"})
 
 
 def test_blocks_of_text_and_of_parts_stay():
