@@ -9,21 +9,18 @@ falls with the root of the steps, and then `COOL`, in which it falls to zero. Th
 bert.safetensors, holds the weights and, as JSON in its metadata, how the loss went.
 """
 
-import json
-import sys
 from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors.numpy import save_file
+from store import run_command, store
 
 import course_lib.torch as ct
 from course_lib import data
 from course_lib.config import BERTConfig, TrainConfig
 from course_lib.training.batches import in_turn
 
-ROOT = Path(__file__).resolve().parents[2]
 T, BATCH, N_TEST, SPREAD, LIVE = 16, 64, 1000, 3, 250
 MODEL = BERTConfig(
     vocab_size=data.grammar().vocab_size,
@@ -100,13 +97,8 @@ def main(folder: Path) -> None:
     """Train and write the file."""
     torch.set_num_threads(1)
     model, history = train(RUN, COOL)
-    save_file(
-        ct.get_weights(model),
-        folder / "bert.safetensors",
-        {"format": "course_lib weights 1", "history": json.dumps(history)},
-    )
+    store(model, history, folder / "bert.safetensors")
 
 
 if __name__ == "__main__":
-    target = ROOT / "course_lib" / "data" / "trained"
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else target)
+    run_command(main)

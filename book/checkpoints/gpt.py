@@ -16,8 +16,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import jupytext
 import numpy as np
+from page_cells import run_cells
 
 from course_lib import data
 
@@ -27,16 +27,7 @@ LAST = "losses = train_gpt("  # what the last cell does
 
 def train() -> dict[str, Any]:
     """Run the page's cells up to its training; return their names."""
-    page = jupytext.read(ROOT / "book" / "architectures" / "gpt.md", fmt="md:myst")
-    names: dict[str, Any] = {}
-    for cell in page.cells:
-        tags = cell.metadata.get("tags", [])
-        if cell.cell_type != "code" or {"nnx", "colab-setup"} & set(tags):
-            continue
-        exec(cell.source, names)
-        if LAST in cell.source:
-            return names
-    raise ValueError(f"a cell of the page must train its model: none says {LAST!r}.")
+    return run_cells("architectures/gpt.md", LAST)
 
 
 def as_script(weights: dict[str, np.ndarray]) -> str:

@@ -8,21 +8,18 @@ about five minutes. The file, quantization.safetensors, holds the weights and, a
 in its metadata, how the loss went.
 """
 
-import json
-import sys
 from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors.numpy import save_file
+from store import run_command, store
 
 import course_lib.torch as ct
 from course_lib import data
 from course_lib.config import GPTConfig, TrainConfig
 from course_lib.training import Windows, in_turn
 
-ROOT = Path(__file__).resolve().parents[2]
 T, BATCH = 64, 16
 MODEL = GPTConfig(
     vocab_size=256,
@@ -84,13 +81,8 @@ def main(folder: Path) -> None:
     """Train and write the file."""
     torch.set_num_threads(1)
     model, history = train(RUN)
-    save_file(
-        ct.get_weights(model),
-        folder / "quantization.safetensors",
-        {"format": "course_lib weights 1", "history": json.dumps(history)},
-    )
+    store(model, history, folder / "quantization.safetensors")
 
 
 if __name__ == "__main__":
-    target = ROOT / "course_lib" / "data" / "trained"
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else target)
+    run_command(main)

@@ -9,21 +9,18 @@ The file, rewards.safetensors, holds the weights and, as JSON in its metadata, h
 loss went.
 """
 
-import json
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import jupytext
 import torch
-from safetensors.numpy import save_file
+from page_cells import run_cells
+from store import run_command, store
 
 import course_lib.torch as ct
 from course_lib.config import GPTConfig, TrainConfig
 from course_lib.training import Batches
 
-ROOT = Path(__file__).resolve().parents[2]
 LAST = "def log_prob("  # in the last of the page's cells that is needed
 BATCH, N_TEST = 128, 2000
 MODEL = GPTConfig(vocab_size=12, max_len=7, d_model=32, n_layers=2, n_heads=4)
@@ -34,16 +31,7 @@ RUN = TrainConfig(
 
 def task() -> dict[str, Any]:
     """Run the page's cells up to `log_prob`; return their names."""
-    page = jupytext.read(ROOT / "book" / "architectures" / "rewards.md", fmt="md:myst")
-    names: dict[str, Any] = {}
-    for cell in page.cells:
-        tags = cell.metadata.get("tags", [])
-        if cell.cell_type != "code" or {"nnx", "colab-setup"} & set(tags):
-            continue
-        exec(cell.source, names)
-        if LAST in cell.source:
-            return names
-    raise ValueError(f"a cell of the page must judge an answer: none says {LAST!r}.")
+    return run_cells("architectures/rewards.md", LAST)
 
 
 def train(run: TrainConfig):
@@ -76,13 +64,8 @@ def main(folder: Path) -> None:
     """Train and write the file."""
     torch.set_num_threads(1)
     model, history = train(RUN)
-    save_file(
-        ct.get_weights(model),
-        folder / "rewards.safetensors",
-        {"format": "course_lib weights 1", "history": json.dumps(history)},
-    )
+    store(model, history, folder / "rewards.safetensors")
 
 
 if __name__ == "__main__":
-    target = ROOT / "course_lib" / "data" / "trained"
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else target)
+    run_command(main)

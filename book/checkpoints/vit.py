@@ -16,8 +16,6 @@ The file holds the weights and, as JSON in its metadata, how the errors went, wh
 tuning found, how the race ended, and the table.
 """
 
-import json
-import sys
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from itertools import product
@@ -26,10 +24,10 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors.numpy import save_file
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
+from store import run_command, store
 from torch import nn
 
 import course_lib.torch as ct
@@ -37,7 +35,6 @@ from course_lib import data
 from course_lib.config import TrainConfig, ViTConfig
 from course_lib.training import Batches
 
-ROOT = Path(__file__).resolve().parents[2]
 SIZE, NOISE, BATCH, N_TEST, FIRST = 16, 0.1, 64, 1000, 150
 TEST, VALIDATION = 1, 2  # seeds of the images
 CENTER, SPREAD = 0.1, 0.27  # of the pixels: about their mean and deviation
@@ -355,8 +352,7 @@ def write(path: Path, model, run, rates: dict, rows: list[dict], table) -> None:
         "race": rows,
         "digits": table,
     }
-    metadata = {"format": "course_lib weights 1", "history": json.dumps(history)}
-    save_file(ct.get_weights(model), path, metadata)
+    store(model, history, path)
 
 
 def main(folder: Path) -> None:
@@ -369,5 +365,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    target = ROOT / "course_lib" / "data" / "trained"
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else target)
+    run_command(main)

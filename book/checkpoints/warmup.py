@@ -19,8 +19,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import jupytext
 import numpy as np
+from page_cells import run_cells
 
 import course_lib.nnx as cn
 
@@ -36,16 +36,7 @@ GRID = {
 
 def page() -> dict[str, Any]:
     """Run the page's cells up to its model; return their names."""
-    text = jupytext.read(ROOT / "book" / "transformer" / "depth.md", fmt="md:myst")
-    names: dict[str, Any] = {}
-    for cell in text.cells:
-        tags = cell.metadata.get("tags", [])
-        if cell.cell_type != "code" or "colab-setup" in tags:
-            continue
-        exec(cell.source, names)
-        if LAST in cell.source:
-            return names
-    raise ValueError(f"a cell of the page must define its model: none says {LAST!r}.")
+    return run_cells("transformer/depth.md", LAST, without=())
 
 
 def train(names: dict[str, Any], norm: str, start: int, config: Any) -> Any:

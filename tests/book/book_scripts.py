@@ -14,6 +14,7 @@ from safetensors import safe_open
 BOOK = Path(__file__).parents[2] / "book"
 FIGURES = BOOK / "figures"
 sys.path.insert(0, str(FIGURES))  # for what the drawings share
+sys.path.insert(0, str(BOOK / "checkpoints"))  # and the commands that store weights
 
 
 def load(name: str, folder: str = "figures") -> ModuleType:
