@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from built_pages import read_pages, rewrite
 from PIL import Image
 from sphinx.application import Sphinx
 from sphinx.util.logging import getLogger
@@ -44,10 +45,7 @@ def shrink_pictures(app: Sphinx, exception: Exception | None) -> None:
     with ThreadPoolExecutor() as pool:
         small = list(pool.map(shrink, sources))
     names = {source.stem for source, fits in zip(sources, small, strict=True) if fits}
-    for path in out.rglob("*.html"):
-        page = path.read_text("utf-8")
-        if (text := show(page, names)) != page:
-            path.write_text(text, "utf-8")
+    rewrite(read_pages(out), lambda _, page: show(page, names))
     LOGGER.info("[pictures] %d of %d are smaller", len(names), len(sources))
 
 

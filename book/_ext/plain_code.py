@@ -11,6 +11,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+from built_pages import read_pages, rewrite
 from sphinx.application import Sphinx
 
 RULE = re.compile(
@@ -58,10 +59,7 @@ def unwrap_pages(app: Sphinx, exception: Exception | None) -> None:
     tokens = plain_tokens(style.read_text("utf-8"))
     if not tokens:
         return
-    for path in Path(app.outdir).rglob("*.html"):
-        page = path.read_text("utf-8")
-        if (text := unwrap(page, tokens)) != page:
-            path.write_text(text, "utf-8")
+    rewrite(read_pages(Path(app.outdir)), lambda _, page: unwrap(page, tokens))
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlparse
 
+from built_pages import read_pages, rewrite
 from docutils import nodes
 from fontTools import subset, ttLib
 from page_measures import MINUTES
@@ -233,15 +234,16 @@ def repair_pages(app: Sphinx, exception: Exception | None) -> None:
     if exception or not options.exists():  # a builder of texts has no scripts
         return
     settings = f"<script>{options.read_text('utf-8')}</script>"
-    for page in Path(app.outdir).rglob("*.html"):
-        text = before = page.read_text("utf-8")
-        if page.name != "search.html":
-            text = SEARCHING.sub("", text)
-        text = SETTINGS.sub(lambda _: settings, ANNOUNCED.sub("", text))
+
+    def repaired(path: Path, page: str) -> str:
+        if path.name != "search.html":
+            page = SEARCHING.sub("", page)
+        page = SETTINGS.sub(lambda _: settings, ANNOUNCED.sub("", page))
         for found, instead in REPAIRS.items():
-            text = text.replace(found, instead)
-        if text != before:
-            page.write_text(text, "utf-8")
+            page = page.replace(found, instead)
+        return page
+
+    rewrite(read_pages(Path(app.outdir)), repaired)
 
 
 def measure_first(app: Sphinx, exception: Exception | None) -> None:

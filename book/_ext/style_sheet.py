@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import tinycss2
+from built_pages import read_pages, rewrite
 from sphinx.application import Sphinx
 from sphinx.util.logging import getLogger
 
@@ -191,9 +192,7 @@ def make_sheet(app: Sphinx, exception: Exception | None) -> None:
     static = out / "_static"
     if exception or app.builder.format != "html":
         return
-    # Not the theme's templates, which lie among the static files.
-    paths = [path for path in out.rglob("*.html") if static not in path.parents]
-    pages = {path: path.read_text("utf-8") for path in paths}
+    pages = read_pages(out)
     lists = {tuple(linked(page)) for page in pages.values()}
     # A page that an earlier build wrote asks for this file already.
     lists -= {(), (SHEET,)}
@@ -212,9 +211,7 @@ def make_sheet(app: Sphinx, exception: Exception | None) -> None:
     style = f'@charset "UTF-8";\n{style}\n'
     (static / SHEET).write_text(style, "utf-8")
     address = f"{SHEET}?v={sha256(style.encode()).hexdigest()[:8]}"
-    for path, page in pages.items():
-        if (text := link(page, address)) != page:
-            path.write_text(text, "utf-8")
+    rewrite(pages, lambda _, page: link(page, address))
     LOGGER.info("[style_sheet] one style sheet of %d kB", len(style) // 1000)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from built_pages import read_pages, rewrite
 from publishing import cut_font
 from sphinx.application import Sphinx
 from sphinx.util.logging import getLogger
@@ -65,15 +66,13 @@ def cut_fonts(app: Sphinx, exception: Exception | None) -> None:
     if exception or app.builder.format != "html" or not sources:
         return
     static = out / "_static"
-    paths = [path for path in out.rglob("*.html") if static not in path.parents]
-    pages = {path: path.read_text("utf-8") for path in paths}
+    pages = read_pages(out)
     others = [*static.glob("course.*s"), *(static / "explore").glob("*.js")]
     keep = characters(pages.values(), (path.read_text("utf-8") for path in others))
     for source in sources:
         cut_font(source, static / "fonts" / source.name, keep, FEATURES)
-    for path, page in pages.items():
-        if (text := announce(page, [source.name for source in sources])) != page:
-            path.write_text(text, "utf-8")
+    fonts = [source.name for source in sources]
+    rewrite(pages, lambda _, page: announce(page, fonts))
     LOGGER.info("[text_fonts] %d characters of text", len(keep))
 
 

@@ -9,10 +9,12 @@ wait until it is read.
 
 import re
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from built_pages import read_pages, rewrite
 from PIL import Image
 from sphinx.application import Sphinx
 
@@ -84,18 +86,15 @@ def repair_pages(app: Sphinx, exception: Exception | None) -> None:
     """After the build: repair each page."""
     if exception:
         return
-    sizes: dict[Path, Size | None] = {}
-    for page in Path(app.outdir).rglob("*.html"):
+    measure = cache(size_of)  # a picture stands on several pages
 
-        def measure(address: str, folder: Path = page.parent) -> Size | None:
-            path = (folder / address.partition("?")[0]).resolve()
-            if path not in sizes:
-                sizes[path] = size_of(path)
-            return sizes[path]
+    def repaired(path: Path, page: str) -> str:
+        def found(address: str) -> Size | None:
+            return measure((path.parent / address.partition("?")[0]).resolve())
 
-        before = page.read_text("utf-8")
-        if (text := repair(before, measure)) != before:
-            page.write_text(text, "utf-8")
+        return repair(page, found)
+
+    rewrite(read_pages(Path(app.outdir)), repaired)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

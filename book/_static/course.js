@@ -72,12 +72,6 @@
     });
   };
 
-  // On a phone code has no width before one comes near.
-  const measureLate = ({ target, skipped }) => {
-    if (!skipped && target.scrollWidth > target.clientWidth) target.tabIndex = 0;
-  };
-  document.addEventListener("contentvisibilityautostatechange", measureLate);
-
   // On a phone the words of a picture are small: a button under it, which only narrow
   // screens show, opens it as large as in a column of text and a little more, to be moved.
   const COLUMN = 736, LARGER = 1.15;
