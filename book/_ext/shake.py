@@ -27,6 +27,7 @@ from itertools import starmap
 from pathlib import Path
 
 import nbformat
+import numpy as np
 from kernel_environment import compiled
 from nbformat import NotebookNode
 from notebook_pairs import code_of, read_cells
@@ -57,21 +58,33 @@ class Shake:
     nudge: bool = False
 
 
-def limited(aten: str, onednn: str, mkl: str, xla: str) -> Shake:
-    """Stand for a processor with this instruction set, or the next one below it."""
+def limited(
+    aten: str, onednn: str, mkl: str, xla: str, openblas: str, numpy: Sequence[str]
+) -> Shake:
+    """Stand for a processor with this instruction set, or the next one below it.
+
+    PyTorch reads the first three, JAX the fourth, NumPy what follows.
+    """
     return Shake(
         environment={
             "ATEN_CPU_CAPABILITY": aten,
             "ONEDNN_MAX_CPU_ISA": onednn,
             "MKL_CBWR": mkl,
             "XLA_FLAGS": f"--xla_cpu_max_isa={xla}",
+            "OPENBLAS_CORETYPE": openblas,
+            "NPY_DISABLE_CPU_FEATURES": " ".join(numpy),
         }
     )
 
 
+# NumPy wants the names of what it shall leave, and only of what this machine has.
+FOUND = np.show_config(mode="dicts")["SIMD Extensions"].get("found", [])
+WIDER = [name for name in FOUND if name.startswith(("AVX512", "X86_V4"))]
+
+
 SHAKES: Mapping[str, Shake] = {
-    "avx2": limited("avx2", "AVX2", "AVX2", "AVX2"),
-    "sse": limited("default", "SSE41", "COMPATIBLE", "SSE4_2"),
+    "avx2": limited("avx2", "AVX2", "AVX2", "AVX2", "Haswell", WIDER),
+    "sse": limited("default", "SSE41", "COMPATIBLE", "SSE4_2", "Nehalem", FOUND),
     # PyTorch reads the first, JAX the second.
     "threads": Shake(environment={"OMP_NUM_THREADS": "2", "NPROC": "1"}),
     "nudge": Shake(environment={}, nudge=True),
