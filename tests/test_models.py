@@ -1,5 +1,7 @@
 """What all models share: accuracy, wings that agree, dropout, fixed tables, errors."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from models import (
@@ -13,6 +15,7 @@ from models import (
 )
 from wings import assert_close
 
+from course_lib import oracle
 from course_lib.config import (
     ADDED_POSITIONS,
     GRID_POSITIONS,
@@ -244,3 +247,9 @@ def test_a_start_at_zero_is_refused(wing, options, words):
         assert word in str(error.value), str(error.value)
     for path, w in wing.lib.get_weights(model).items():
         np.testing.assert_array_equal(w, before[path])
+
+
+def test_the_oracle_refuses_a_position_scheme_that_it_lacks():
+    config = SimpleNamespace(position="kerple", d_model=4, scale_embeddings=False)
+    with pytest.raises(ValueError, match="no position scheme 'kerple'"):
+        oracle.gpt(np.zeros((1, 3), int), {"tokens.weight": np.zeros((5, 4))}, config)

@@ -85,13 +85,19 @@ def _today(config: GPTConfig, layer: int) -> dict[str, Any]:
 def _positions(
     n: int, weights: Weights, config: Any, name: str = "positions"
 ) -> np.ndarray | float:
-    """What is added to the tokens, 0 with other position encodings."""
+    """What is added to the tokens, 0 with schemes that are at work elsewhere.
+
+    Raises:
+        ValueError: If the oracle doesn't know the scheme: a new one is added here, too.
+    """
     if config.position == "learned":
         return weights[f"{name}.table.weight"][:n]
     if config.position == "sinusoidal":
         interleaved = getattr(config, "interleaved", True)
         return sinusoidal(n, config.d_model, interleaved=interleaved)
-    return 0.0
+    if config.position in ("rotary", "alibi", "relative", "learned_2d", "none"):
+        return 0.0
+    raise ValueError(f"the oracle has no position scheme {config.position!r}.")
 
 
 def gpt(
