@@ -1,8 +1,9 @@
-"""Weights that a page has no time to train, or whose last digits matter to it.
+"""What a page has no time to train, or whose last digits matter to it.
 
 Each file was made by a committed command, `book/checkpoints/<name>.py`, that goes on
-with the very run that its page begins, or makes the one that it describes. They hold
-PyTorch's layout; `load_weights` of either wing reads them.
+with the very run that its page begins, or makes the one that it describes. Most hold
+weights in PyTorch's layout, which `load_weights` of either wing reads; that of
+"modern_block" says where trainings ended.
 """
 
 from pathlib import Path
@@ -15,7 +16,7 @@ _FOLDER = Path(__file__).parent / "trained"
 
 
 def trained(name: str) -> Path:
-    """The file of a page's weights, such as "bert"'s; its metadata has the training."""
+    """The file that a page loads, such as "bert"'s; with weights is how they came."""
     there = sorted(file.stem for file in _FOLDER.glob("*.safetensors"))
     check_choice("name", name, tuple(there))
     return _FOLDER / f"{name}.safetensors"
