@@ -53,7 +53,8 @@ class IndexWords(SphinxTransform):
             for name in names:
                 if name not in words:
                     continue
-                target = section["ids"][0] if name == page else name
+                # The search knows the titles of sections by the first of their ids.
+                target = section["ids"][0]
                 entries = [
                     ("single", word, target, "main", None) for word in words[name]
                 ]

@@ -1,0 +1,14 @@
+// What a search puts first: lessons, then the package's reference. A word that the index has
+// leads to a section, and its result says to which.
+var Scorer = {
+  objNameMatch: 11, objPartialMatch: 6, objPrio: { 0: 15, 1: 5, 2: -5 }, objPrioDefault: 0,
+  title: 15, partialTitle: 7, term: 5, partialTerm: 2,
+  score: (result) => {
+    const [page, title, anchor, , score] = result;
+    const sections = Object.entries(Search._index.alltitles);
+    const section = sections.find(([, places]) => places.some(([file, id]) =>
+      anchor === `#${id}` && Search._index.docnames[file] === page));
+    if (section && section[0] !== title && !title.includes(" > ")) result[1] = `${title} > ${section[0]}`;
+    return page.startsWith("api/") ? score - 1000 : score;
+  },
+};

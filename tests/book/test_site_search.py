@@ -1,0 +1,66 @@
+"""The search of the built site, opened as a file: a question leads to its section.
+
+Like test_site.py these tests read `_build/html`.
+"""
+
+import pytest
+from playwright.sync_api import sync_playwright
+from small_books import ROOT
+from stills import find_browser
+
+SITE = ROOT / "_build" / "html"
+
+pytestmark = [
+    pytest.mark.skipif(find_browser() is None, reason="no Chromium: install it"),
+    pytest.mark.skipif(
+        not (SITE / "searchindex.js").exists(), reason="run `make book` first"
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def search():
+    """Ask the search; give its results as words and addresses."""
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(
+            executable_path=find_browser(), args=["--no-sandbox"]
+        )
+        page = chromium.new_page()
+
+        def ask(query):
+            page.goto(f"{(SITE / 'search.html').as_uri()}?q={query}")
+            page.wait_for_selector("#search-results li")
+            page.wait_for_function(
+                "!document.querySelector('#search-results h2').innerText.endsWith('.')"
+                " && /[0-9]/.test(document.querySelector('.search-summary').innerText)"
+            )
+            return page.eval_on_selector_all(
+                "#search-results li > a",
+                "found => found.map((a) => [a.innerText, a.getAttribute('href')])",
+            )
+
+        yield ask
+        chromium.close()
+
+
+@pytest.mark.parametrize(
+    ("query", "section"),
+    [
+        ("beam+search", "Searching for the best text"),
+        ("1/sqrt(d)", "Why we divide by the square root of d"),
+        ("attn_mask", "What does True mean?"),
+        ("BibTeX", "How to cite"),
+    ],
+)
+def test_another_word_leads_to_the_section_that_it_names(search, query, section):
+    words, address = search(query)[0]
+    assert words.endswith(f"> {section}")
+    assert "#" in address
+
+
+@pytest.mark.parametrize("query", ["attention", "beam+search", "mask"])
+def test_the_reference_comes_after_all_lessons(search, query):
+    api = [address.startswith("api/") for _, address in search(query)]
+    assert any(api)
+    assert not all(api)
+    assert api == sorted(api)
