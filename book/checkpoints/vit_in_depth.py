@@ -9,6 +9,7 @@ vit-in-depth.safetensors, holds the weights of all and, as JSON in its metadata,
 model, the runs, the test errors, and the test losses where a run has FEW steps.
 """
 
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from torch import nn
 
 PAGE = "architectures/vit-in-depth.md"
 FEW = 3
+Models = Mapping[str, Iterable[nn.Module]]
 
 
 def task() -> dict[str, Any]:
@@ -30,17 +32,16 @@ def task() -> dict[str, Any]:
     return names
 
 
-def train(page: dict[str, Any], **options: Any) -> nn.ModuleDict:
+def train(page: dict[str, Any], **options: Any) -> dict[str, list[nn.Module]]:
     """The eight models by the names of their runs; `options` go before the page's."""
-    models = nn.ModuleDict()
+    models = {}
     for name, (n, run) in page["RUNS"].items():
         some = page["splits"][:n]
-        trained = page["train_all"](page["vit"], some, **{**run, **options})
-        models[name] = nn.ModuleList(trained)
+        models[name] = page["train_all"](page["vit"], some, **{**run, **options})
     return models
 
 
-def errors(page: dict[str, Any], models: nn.ModuleDict) -> dict[str, list[float]]:
+def errors(page: dict[str, Any], models: Models) -> dict[str, list[float]]:
     """Percent of its split's test images that each model names wrongly."""
     return {
         name: page["errors"](each, page["splits"]).tolist()
@@ -48,7 +49,7 @@ def errors(page: dict[str, Any], models: nn.ModuleDict) -> dict[str, list[float]
     }
 
 
-def losses(page: dict[str, Any], models: nn.ModuleDict) -> dict[str, list[float]]:
+def losses(page: dict[str, Any], models: Models) -> dict[str, list[float]]:
     """Loss of each model on its split's test images."""
     with torch.no_grad():
         return {
@@ -87,7 +88,8 @@ def main(folder: Path) -> None:
         "errors": errors(page, models),
         "first": losses(page, train(page, steps=FEW)),
     }
-    store(models, history, folder / "vit-in-depth.safetensors")
+    lists = {name: nn.ModuleList(each) for name, each in models.items()}
+    store(nn.ModuleDict(lists), history, folder / "vit-in-depth.safetensors")
 
 
 if __name__ == "__main__":
