@@ -31,3 +31,16 @@ def run_cells(
         if last in cell.source:
             return names
     raise ValueError(f"a cell of {page} must say {last!r}: none does.")
+
+
+def run_cell(page: str, words: str, names: dict[str, Any]) -> None:
+    """Run, among these names, the one cell of a page that holds these words.
+
+    Raises:
+        ValueError: If no cell has these words, or several have.
+    """
+    cells = jupytext.read(BOOK / page, fmt="md:myst").cells
+    found = [cell.source for cell in cells if words in cell.source]
+    if len(found) != 1:
+        raise ValueError(f"one cell of {page} must say {words!r}: {len(found)} do.")
+    exec(found[0], names)
