@@ -25,6 +25,12 @@ REPAIRS = [
     # Sphinx's roles for sources, of which one is deprecated and one lists no items.
     (re.compile(r' role="doc-biblioentry"| role="list"(?= class="citation-list")'), ""),
     (re.compile(r'(<label) aria-controls="[^"]*"'), r"\1"),
+    # The arguments of a long signature, each on its line: a list of answers to nothing.
+    (re.compile(r'<dd>(<em class="sig-param">.*)</dd>'), r"<span>\1</span>"),
+    (
+        re.compile(r'<dl>(\n<span><em class="sig-param">(?:.*\n)+?)</dl>'),
+        r'<span class="arguments">\1</span>',
+    ),
     (
         re.compile(r'<p (class="(?:collapsed|expanded) admonition-title">[^<]*)</p>'),
         r"<span \1</span>",

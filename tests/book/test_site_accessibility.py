@@ -16,6 +16,7 @@ from stills import find_browser
 SITE = ROOT / "_build" / "html"
 PAGES = [f"{name}.html" for name, _ in contents()]
 PAGES += ["search.html", "genindex.html", "_modules/course_lib/torch/attention.html"]
+PAGES += [f"api/{name}.html" for name in ("gpt", "config.gpt", "oracle.models", "plot")]
 AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js").read_text("utf-8")
 
 pytestmark = [

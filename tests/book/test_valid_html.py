@@ -18,6 +18,16 @@ def test_a_summary_holds_words_and_no_paragraph():
     )
 
 
+def test_the_arguments_of_a_signature_are_no_list_of_definitions():
+    one = '<em class="sig-param">a</em>,'
+    page = f"<dt>f(\n\n<dl>\n<dd>{one}</dd>\n<dd>{one}</dd>\n</dl>\n\n)</dt><dl>\n</dl>"
+    line = f"<span>{one}</span>"
+    assert repair(page, lambda _: None) == (
+        f'<dt>f(\n\n<span class="arguments">\n{line}\n{line}\n</span>\n\n)</dt>'
+        "<dl>\n</dl>"
+    )
+
+
 def test_scripts_wait_but_for_a_page_s_settings():
     settings = (
         '<script src="a/documentation_options.js?v=1"></script><script>1</script>'
