@@ -10,6 +10,9 @@ from safetensors.numpy import load_file
 
 from course_lib import hub
 
+# The oldest `tokenizers` that we allow calls what it then uses itself deprecated.
+pytestmark = pytest.mark.filterwarnings("ignore:Deprecated in 0.9.0")
+
 
 def prose(slug):
     """The page's text on one line."""

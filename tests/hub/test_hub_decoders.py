@@ -331,4 +331,6 @@ def test_an_expert_that_is_missing_is_listed(tmp_path):
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
 def test_what_our_model_cannot_be_is_refused(tmp_path, family, changes, match):
+    if BEFORE_5 and "say once" in match:
+        pytest.skip("transformers before 5 writes no second field of this kind")
     refuse(edit(save(decoder(family), tmp_path), **changes), match)
