@@ -5,7 +5,7 @@
 
 The page's cells run as they stand there, up to the function that trains a variant;
 then it trains each one, and each of the six changes taken from the model that has them
-all, at both rates: 448 trainings, some ten minutes. The file, modern_block.safetensors,
+all, at both rates: 448 trainings, some ten minutes. The file, modern-block.safetensors,
 holds for each variant how far above the floor it ended: rate, start.
 """
 
@@ -51,7 +51,7 @@ def main(folder: Path) -> None:
         )
         for name, config in all_variants(page).items()
     }
-    save_file(ends, folder / "modern_block.safetensors")
+    save_file(ends, folder / "modern-block.safetensors")
 
 
 if __name__ == "__main__":

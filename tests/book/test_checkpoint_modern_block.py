@@ -24,7 +24,7 @@ def page(command):
 
 @pytest.fixture(scope="module")
 def ends():
-    return load_file(data.trained("modern_block"))
+    return load_file(data.trained("modern-block"))
 
 
 def test_the_file_has_every_variant_at_both_rates_from_every_start(command, page, ends):
