@@ -17,6 +17,8 @@ Sphinx and its extensions do nearly all of it. What they leave to do:
 - the theme's scripts are announced to the browser as if they were needed first, and a
   page waits for a file of settings and learns from the last script whether it is day or
   night: it says both itself, before anything is drawn;
+- the address of the whole book leads to its first page, by a page with a name and an
+  icon, where sphinx-external-toc writes a line without either;
 - of FontAwesome, which the theme ships whole, twice (two thousand icons as a script and
   as fonts, 820 kB compressed), only the icons remain that pages and scripts name.
 """
@@ -102,6 +104,16 @@ REPAIRS = {
         'search-button-field search-button__button pst-js-only" data'
     ),
 }
+ENTRANCE = """\
+<!DOCTYPE html>
+<html lang="{language}">
+<meta charset="utf-8" />
+<title>{title}</title>
+<link rel="icon" href="_static/{icon}" />
+<meta http-equiv="Refresh" content="0; url={first}" />
+<p><a href="{first}">{title}</a></p>
+</html>
+"""
 # Put in by scripts while a page is open, so that no page names them.
 BY_SCRIPTS = {"compress", "expand", "xmark", "copy", "check", "angle-right"}
 
@@ -246,6 +258,20 @@ def repair_pages(app: Sphinx, exception: Exception | None) -> None:
     rewrite(read_pages(Path(app.outdir)), repaired)
 
 
+def open_first_page(app: Sphinx, exception: Exception | None) -> None:
+    """After the build: have `index.html` lead to the first page, if it is another."""
+    first = f"{app.config.root_doc}.html"
+    if exception or first == "index.html" or not Path(app.outdir, first).exists():
+        return
+    entrance = ENTRANCE.format(
+        language=app.config.language,
+        title=html.escape(app.config.html_title),
+        icon=Path(app.config.html_favicon or "favicon.ico").name,
+        first=first,
+    )
+    Path(app.outdir, "index.html").write_text(entrance, "utf-8")
+
+
 def measure_first(app: Sphinx, exception: Exception | None) -> None:
     """After the build: have the theme's script measure all boxes, and then say so."""
     script = Path(app.outdir, "_static", THEME)
@@ -326,5 +352,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("html-page-context", drop_unused, priority=900)
     app.connect("build-finished", cut_icons)
     app.connect("build-finished", measure_first)
+    app.connect("build-finished", open_first_page)
     app.connect("build-finished", repair_pages)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

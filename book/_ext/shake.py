@@ -174,7 +174,7 @@ def table(paths: Sequence[Path], root: Path, limit: float) -> int:
         stored, shaken = read(path, root)
         worst: dict[int, list[tuple[str, Move]]] = {}
         for number, name, move in find_moves(stored, shaken):
-            if move.share > limit:
+            if round(move.share, 6) > limit:  # 0.01 of 0.02 is half
                 worst.setdefault(number, []).append((name, move))
         for number, each in sorted(worst.items()):
             found += 1

@@ -304,6 +304,15 @@ def test_there_is_one_search_button_and_not_two():
     assert text.count("search-button-field") == 1
 
 
+def test_the_book_s_address_leads_to_its_first_page_and_has_a_name_and_an_icon():
+    reader = read("index.html")
+    (refresh,) = [a for a in reader.all("meta") if a.get("http-equiv") == "Refresh"]
+    assert refresh["content"] == f"0; url={FILES[0]}.html"
+    (icon,) = [a["href"] for a in reader.all("link") if a.get("rel") == "icon"]
+    assert (SITE / icon).is_file()
+    assert "<title>" in (SITE / "index.html").read_text("utf-8")
+
+
 def test_a_sitemap_names_the_published_pages():
     text = (SITE / "sitemap.xml").read_text("utf-8")
     for name in FILES:
