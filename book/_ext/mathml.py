@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 from docutils import nodes
 from publishing import cut_font
@@ -29,6 +30,11 @@ FONT = "fonts/stix-two-math.woff2"
 # Script letters, primes, small forms in exponents, letters without their dots.
 FEATURES = ("ss01", "ss04", "ssty", "dtls", "kern")
 FORMULA = re.compile(r"<math.*?</math>", re.DOTALL)
+# So many children these elements have. With others Firefox shows an error for a formula.
+CHILDREN = {
+    **dict.fromkeys(("mfrac", "mover", "mroot", "msub", "msup", "munder"), 2),
+    **dict.fromkeys(("munderover", "msubsup"), 3),
+}
 # For each formula its MathML, or what is wrong with it.
 CONVERT = """
 (formulas) => JSON.stringify(formulas.map(([tex, displayMode]) => {
@@ -44,6 +50,27 @@ Formula = tuple[str, bool]  # TeX, and whether it stands on a line of its own
 MADE: dict[Formula, tuple[str | None, str | None]] = {}
 
 
+def group_base(made: str) -> str:
+    """Make one child of what a sign is set over, under or beside.
+
+    Temml writes the name of an operator with the gap behind it as several.
+
+    >>> group_base("<mover><mi>Var</mi><mspace></mspace><mo>ˆ</mo></mover>")
+    '<mover><mrow><mi>Var</mi><mspace></mspace></mrow><mo>ˆ</mo></mover>'
+    """
+    tree = ElementTree.fromstring(made)
+    many = [e for e in tree.iter() if len(e) > CHILDREN.get(e.tag, len(e))]
+    for element in many:
+        base = ElementTree.Element("mrow")
+        base.extend(element[: len(element) - CHILDREN[element.tag] + 1])
+        for child in base:
+            element.remove(child)
+        element.insert(0, base)
+    if not many:
+        return made
+    return ElementTree.tostring(tree, encoding="unicode", short_empty_elements=False)
+
+
 def convert(formulas: Iterable[Formula]) -> None:
     """Make the formulas that are still missing."""
     missing = [formula for formula in dict.fromkeys(formulas) if formula not in MADE]
@@ -52,7 +79,10 @@ def convert(formulas: Iterable[Formula]) -> None:
     with MiniRacer() as engine:  # left open, it would keep the process from ending
         engine.eval(TEMML.read_text("utf-8"))
         made = json.loads(str(engine.eval(f"({CONVERT})({json.dumps(missing)})")))
-    MADE.update(zip(missing, map(tuple, made), strict=True))
+    MADE.update(
+        (formula, (text and group_base(text), wrong))
+        for formula, (text, wrong) in zip(missing, made, strict=True)
+    )
 
 
 def read_formula(node: nodes.Element) -> Formula:

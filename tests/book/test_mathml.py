@@ -1,6 +1,7 @@
 """Formulas become MathML while the book is built, or the build says what is wrong."""
 
 import re
+from xml.etree import ElementTree
 
 import mathml
 import pytest
@@ -22,6 +23,21 @@ def test_formulas_are_mathml(book):
     assert '<span class="eqno">(1)' in page
     assert 'id="equation-eq-x"' in page
     assert "<script" not in page[page.index("<math") : page.rindex("</math>")]
+
+
+@pytest.mark.parametrize(
+    ("tex", "base"),
+    [
+        (r"\widehat{\operatorname{Var}}", r"<mover><mrow>.*Var.*</mrow><mo[^>]*>ˆ"),
+        (r"\underset{T}{\operatorname{head}_h}", r"<munder><mrow>.*head.*</mrow><mi>T"),
+        (r"\sum_{i=1}^{n} x^2", r"<munderover><mo[^>]*>∑</mo><mrow>.*<msup>"),
+    ],
+)
+def test_a_sign_has_one_thing_that_it_stands_at(tex, base):
+    made = mathml.mathml(block(tex))
+    assert re.search(base, made), made
+    for element in ElementTree.fromstring(made).iter():
+        assert len(element) == mathml.CHILDREN.get(element.tag, len(element))
 
 
 def test_what_is_wrong_with_a_formula_is_said_where_it_stands(book):

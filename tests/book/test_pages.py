@@ -23,6 +23,18 @@ def test_a_page_keeps_to_its_limits(name):
     assert pages.find_faults(PATHS[name].read_text("utf-8")) == []
 
 
+# `+ 1$` at the beginning of a line is an item of a list, and the formula is lost.
+@pytest.mark.parametrize("name", [name for name, _ in contents()])
+def test_no_line_within_a_formula_begins_a_list(name):
+    text = (ROOT / f"{name}.md").read_text("utf-8")
+    prose = re.sub(r"^(```|\$\$).*?^\1", "", text, flags=re.DOTALL | re.MULTILINE)
+    item = re.compile(r"\$[^$\n]*\n\s*(?:[-+*>]|#+|1[.)])\s[^$]*\$")
+    for paragraph in prose.split("\n\n"):
+        # What stands between two formulas is none.
+        formulas = re.sub(r"(?<!\\)\$([^$]*)\$", r"$\1$\0", paragraph).split("\0")
+        assert not [part for part in formulas if item.search(part)]
+
+
 def test_no_page_is_exempt_from_these_limits_or_from_the_style():
     ruff = PROJECT["tool"]["ruff"]
     assert ruff["extend-exclude"] == ["*.md", "_build"]
