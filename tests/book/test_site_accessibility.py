@@ -45,6 +45,18 @@ OPEN = """() => {
   for (const e of document.querySelectorAll("math"))
     if (!examples.some((example) => e.contains(example))) e.replaceChildren("x");
 }"""
+# What sticks out to the right and lies in no box that scrolls or hides it.
+WIDER = """() => {
+  const root = document.scrollingElement;
+  if (root.scrollWidth <= root.clientWidth) return [];
+  const holds = (e) => getComputedStyle(e).overflowX !== "visible";
+  const out = (e) => e.getBoundingClientRect().right > root.clientWidth + 1;
+  return [...document.querySelectorAll("main *")].filter((e) => {
+    let box = e.parentElement;
+    while (box !== document.body && !holds(box)) box = box.parentElement;
+    return box === document.body && out(e);
+  }).map((e) => e.outerHTML.slice(0, 200)).slice(0, 5).concat("wider than a phone");
+}"""
 FIND = """async (colors) => {
   const rules = ["color-contrast", "link-in-text-block"];
   const { violations } = await axe.run(colors ? { include: examples } : document, {
@@ -84,6 +96,16 @@ def visit(browser, request):
         page.on("requestfailed", lambda asked: wrong.append(asked.url))
         page.goto((SITE / request.param).as_uri())
         yield page, wrong
+
+
+def test_a_page_is_no_wider_than_a_phone(visit):
+    page, _ = visit
+    page.set_viewport_size({"width": 390, "height": 900})
+    page.evaluate(
+        'document.querySelectorAll("details").forEach((e) => (e.open = true))'
+    )
+    page.wait_for_timeout(200)
+    assert page.evaluate(WIDER) == []
 
 
 def test_a_page_is_accessible_and_says_no_error(visit):
