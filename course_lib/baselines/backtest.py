@@ -119,7 +119,7 @@ def backtest(
         fit: The method, as the module describes it.
         series: `T C`.
         origins: The last step known to each forecast, as from `rolling_origins`.
-        horizon: H.
+        horizon: H, the steps of each forecast.
         refit_every: Fit at every so many origins only; the forecasts between are made
             from the whole past by the fit at hand. For methods that are slow to train.
     """

@@ -34,7 +34,7 @@ class NGram:
 
     Args:
         order: n; a context has n - 1 tokens.
-        vocab_size: V. Ids run from 0 to V - 1.
+        vocab_size: V; ids run from 0 to V - 1.
         smoothing: "kneser-ney"; "absolute" for absolute discounting, which is eq. 1
             with plain counts in every order; "add-k", (N_cx + k) / (N_c + k V), which
             knows no shorter contexts.

@@ -194,7 +194,7 @@ def economy(
 
     Args:
         seed: Fixes everything.
-        n_quarters: Q.
+        n_quarters: Q, the length of the panel.
         n_firms: N, at least 2.
         n_sectors: Sectors; each firm falls into one at random.
         first_order: gamma, what the peers' news is worth.

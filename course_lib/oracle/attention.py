@@ -105,7 +105,7 @@ def multihead(
         x: The sequence of the queries, `*B T D`.
         context: The sequence of the keys and values, `*B S D`; None means `x`.
         weights: `q_proj.weight` and so on; biases are optional.
-        n_heads: H.
+        n_heads: H, of the queries.
         n_kv_heads: Key and value heads; None means H.
         mask: True where a query may attend, `T S` or `*#B #H #T #S`.
         bias: Added to the scores, broadcasting to `*B H T S`.

@@ -313,6 +313,13 @@ def test_the_book_s_address_leads_to_its_first_page_and_has_a_name_and_an_icon()
     assert "<title>" in (SITE / "index.html").read_text("utf-8")
 
 
+def test_no_list_is_empty():
+    # "H." alone, in a docstring, is the beginning of one.
+    empty = re.compile(r"<(?:li|p)>\s*</(?:li|p)>")
+    pages = {page: empty.search((SITE / page).read_text("utf-8")) for page in PAGES}
+    assert [page for page, found in pages.items() if found] == []
+
+
 def test_a_sitemap_names_the_published_pages():
     text = (SITE / "sitemap.xml").read_text("utf-8")
     for name in FILES:

@@ -38,7 +38,7 @@ def sinusoidal(
     Args:
         n_positions: T, counted from 0.
         d_model: D, even.
-        base: b.
+        base: The b of the equation.
         interleaved: Sine and cosine in turns, as in the paper; False puts all sines
             before all cosines, as Hugging Face's Marian does.
         dtype: Of the result.
