@@ -30,7 +30,7 @@ FONT = "fonts/stix-two-math.woff2"
 # Script letters, primes, small forms in exponents, letters without their dots.
 FEATURES = ("ss01", "ss04", "ssty", "dtls", "kern")
 FORMULA = re.compile(r"<math.*?</math>", re.DOTALL)
-# So many children these elements have. With others Firefox shows an error for a formula.
+# So many children these elements have. With others Firefox shows an error instead.
 CHILDREN = {
     **dict.fromkeys(("mfrac", "mover", "mroot", "msub", "msup", "munder"), 2),
     **dict.fromkeys(("munderover", "msubsup"), 3),

@@ -3,10 +3,14 @@
 A reader looks for "skip connection" or "1/sqrt(d)", and the page says *residual
 connection* and writes a formula. `book/words.yml` lists, for a page or the label of a
 section, what else it is called. Each of these becomes an entry of the index, which
-Sphinx's search puts before everything that merely contains the word. The directive
-`{words}` writes them as a list with links.
+Sphinx's search puts before everything that merely contains the word. What is asked in
+more words than one, such as "vit colab", finds the pages that have them all: so the
+parts of these words are keywords of their page, and what one can do with a notebook is
+one of each notebook's. The directive `{words}` writes the words as a list with links.
 """
 
+import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -22,6 +26,7 @@ from sphinx.util.logging import getLogger
 LOGGER = getLogger(__name__)
 
 Words = dict[str, list[str]]
+OF_NOTEBOOKS = ("colab", "notebook")
 
 
 def read_words(folder: str | Path) -> Words:
@@ -38,6 +43,12 @@ def words_in(env: Any) -> Words:
     return {n: words for n, words in env.config.other_words.items() if n not in gone}
 
 
+def keywords(words: Iterable[str]) -> nodes.meta:
+    """Make of some words the keywords of a page: their parts, each once."""
+    parts = dict.fromkeys(re.findall(r"\w+", " ".join(words)))
+    return nodes.meta(name="keywords", content=", ".join(parts))
+
+
 class IndexWords(SphinxTransform):
     """Put a page's other words into the index, before the index is collected."""
 
@@ -46,6 +57,8 @@ class IndexWords(SphinxTransform):
     def apply(self, **kwargs: Any) -> None:  # pyright: ignore[reportUnusedParameter]
         words: Words = self.config.other_words
         page = self.env.docname.removeprefix("book/")
+        text = Path(self.env.doc2path(self.env.docname))
+        mine = [*OF_NOTEBOOKS] if text.with_suffix(".ipynb").exists() else []
         for section in list(self.document.findall(nodes.section)):
             names = list(section["ids"])
             if isinstance(section.parent, nodes.document):
@@ -59,7 +72,10 @@ class IndexWords(SphinxTransform):
                     ("single", word, target, "main", None) for word in words[name]
                 ]
                 section.insert(1, addnodes.index(entries=entries))
+                mine += words[name]
                 self.env.metadata[self.env.docname].setdefault("words", []).append(name)
+        if mine:
+            self.document.insert(0, keywords(mine))
 
 
 class ListWords(SphinxDirective):

@@ -2,21 +2,38 @@
 
 import json
 
+import pytest
+
 WORDS = {"chapter": ["a synonym"], "sec-part": ["1/sqrt(d)"]}
 PART = "\n(sec-part)=\n## A part\n\nMore words.\n"
 
 
-def entries(book):
+def index(book):
     text = (book.root / "_build" / "html" / "searchindex.js").read_text("utf-8")
-    return json.loads(text[text.index("{") : text.rindex("}") + 1])["indexentries"]
+    return json.loads(text[text.index("{") : text.rindex("}") + 1])
 
 
 def test_words_lead_to_their_page_and_section(book):
     book.write(PART)
     status, _, said = book.build("search_words", other_words=WORDS)
     assert status == 0, said
-    found = {word: places[0][1:] for word, places in entries(book).items()}
+    entries = index(book)["indexentries"]
+    found = {word: places[0][1:] for word, places in entries.items()}
     assert found == {"a synonym": ["a-title", True], "1/sqrt(d)": ["a-part", True]}
+
+
+@pytest.mark.parametrize("is_notebook", [False, True])
+def test_a_page_is_found_by_parts_of_its_words_and_a_notebook_by_what_one_does(
+    book, is_notebook
+):
+    book.write(PART)
+    if is_notebook:
+        (book.folder / "chapter.ipynb").write_text("{}")
+    status, _, said = book.build("search_words", other_words=WORDS)
+    assert status == 0, said
+    terms = index(book)["terms"]
+    assert {"synonym", "sqrt"} <= set(terms)
+    assert ("colab" in terms) is is_notebook
 
 
 def test_words_are_listed_with_links(book):

@@ -48,6 +48,7 @@ def search():
     [
         ("beam+search", "Searching for the best text"),
         ("1/sqrt(d)", "Why we divide by the square root of d"),
+        ("why+divide+by+sqrt(d)", "Why we divide by the square root of d"),
         ("attn_mask", "What does True mean?"),
         ("BibTeX", "How to cite"),
     ],
@@ -56,6 +57,10 @@ def test_another_word_leads_to_the_section_that_it_names(search, query, section)
     words, address = search(query)[0]
     assert words.endswith(f"> {section}")
     assert "#" in address
+
+
+def test_a_page_and_what_one_does_with_it_lead_to_the_page(search):
+    assert search("vit+colab")[0][0].endswith("Vision transformers")
 
 
 @pytest.mark.parametrize("query", ["attention", "beam+search", "mask"])
