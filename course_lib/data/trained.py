@@ -3,8 +3,8 @@
 Each file was made by a committed command, `book/checkpoints/<name>.py`, that goes on
 with the very run that its page begins, or makes the one that it describes. Most hold
 weights in PyTorch's layout, which `load_weights` of either wing reads; those of
-"modern-block" and "multi-head-in-depth" say where trainings ended, that of "seq2seq"
-what networks wrote.
+"forecasting", "modern-block" and "multi-head-in-depth" say where trainings ended, that
+of "seq2seq" what networks wrote.
 """
 
 from pathlib import Path
