@@ -77,7 +77,7 @@ def main(folder: Path) -> None:
     torch.set_num_threads(1)
     page = task()
     by_kind = {"PyTorch": page["train_and_test"], "NNX": page["jtrain_and_test"]}
-    found = {
+    found: dict[str, Any] = {
         f"ablation, {kind}": [
             [train(name, seed) for seed in ABLATION_STARTS] for name in page["variants"]
         ]

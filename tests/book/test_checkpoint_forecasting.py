@@ -1,5 +1,8 @@
 """The stored sweeps of the page on forecasting: as its command finds them."""
 
+from typing import Any
+
+import jax
 import numpy as np
 import pytest
 from book_scripts import load
@@ -17,8 +20,16 @@ def command():
     return load("forecasting", "checkpoints")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def as_on_the_page():
+    """Random numbers are drawn in 32 bits, not in the 64 of the other tests."""
+    jax.config.update("jax_enable_x64", False)
+    yield
+    jax.config.update("jax_enable_x64", True)
+
+
 @pytest.fixture(scope="module")
-def page(command):
+def page(command, as_on_the_page):
     return command.task()
 
 
@@ -29,7 +40,9 @@ def stored():
 
 def test_the_file_has_every_training_of_every_sweep(command, page, stored):
     starts = len(command.RACE_STARTS)
-    shapes = {"settings": (4, len(command.SETTING_STARTS), page["AHEAD"], 4)}
+    shapes: dict[str, Any] = {
+        "settings": (4, len(command.SETTING_STARTS), page["AHEAD"], 4)
+    }
     shapes["histories"] = (len(page["lessons"]), len(command.DRAWS))
     for kind in ("PyTorch", "NNX"):
         variants = len(page["variants"]), len(command.ABLATION_STARTS)
