@@ -1,4 +1,4 @@
-"""Where the page on many heads, in depth, gets to from 6,144 starts, good and bad.
+"""Where the page on many heads, in depth, gets to from 7,680 starts, good and bad.
 
     python book/checkpoints/multi_head_in_depth.py               # into the package
     python book/checkpoints/multi_head_in_depth.py some/folder   # into another folder
@@ -19,12 +19,15 @@ from safetensors.numpy import save_file
 from store import run_command
 
 LAST = "def train(build, seeds"  # in the last of the page's cells that is needed
-# How the parameters are drawn, and by what they are multiplied then.
+# What decides where a head looks.
+WHERE = ("relations", "attention.q_proj", "attention.k_proj")
+# How the parameters are drawn, and how they are trained then.
 STARTS = {
-    "ordinary": ({}, 1.0),
-    "strong": ({"strength": 6.0}, 1.0),
-    "times 1.5": ({}, 1.5),
-    "times 3": ({}, 3.0),
+    "ordinary": ({}, {}),
+    "strong": ({"strength": 6.0}, {}),
+    "strong, frozen": ({"strength": 6.0}, {"frozen": WHERE}),
+    "times 1.5": ({}, {"factor": 1.5}),
+    "times 3": ({}, {"factor": 3.0}),
 }
 HEADS = (2, 4, 8)
 SEEDS = range(512)
@@ -38,10 +41,10 @@ def task() -> dict[str, Any]:
 
 def train(page: Mapping[str, Any], name: str, heads: int, seeds: range) -> np.ndarray:
     """Train one model for each seed; return their R²."""
-    drawn, factor = STARTS[name]
+    drawn, how = STARTS[name]
     build = partial(page["StockModel"], heads, **drawn)
     parts = [seeds[i : i + TOGETHER] for i in range(0, len(seeds), TOGETHER)]
-    return np.concatenate([page["train"](build, s, factor=factor)[0] for s in parts])
+    return np.concatenate([page["train"](build, s, **how)[0] for s in parts])
 
 
 def main(folder: Path) -> None:
