@@ -48,6 +48,7 @@ def test_the_file_has_every_training_of_every_sweep(command, page, stored):
         variants = len(page["variants"]), len(command.ABLATION_STARTS)
         shapes[f"ablation, {kind}"] = variants
         shapes[f"race, {kind}"] = (starts, len(page["at"]), page["AHEAD"])
+    shapes["race, 50 steps"] = shapes["race, PyTorch"]
     assert {name: found.shape for name, found in stored.items()} == shapes
     for name in ("ablation, PyTorch", "ablation, NNX", "histories"):
         assert len(np.unique(stored[name])) == stored[name].size  # no two runs are one
