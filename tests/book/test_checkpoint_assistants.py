@@ -4,20 +4,11 @@ import copy
 
 import numpy as np
 import pytest
-from book_scripts import load
-from safetensors.numpy import load_file
-
-from course_lib import data
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("jax")  # the page's first cell imports both
 
 START = 5  # the page runs start 0 again
-
-
-@pytest.fixture(scope="module")
-def command():
-    return load("assistants", "checkpoints")
 
 
 @pytest.fixture(scope="module")
@@ -28,11 +19,6 @@ def page(command):
 @pytest.fixture(scope="module")
 def gpt(page):
     return page["pretrain"](START)
-
-
-@pytest.fixture(scope="module")
-def stored():
-    return load_file(data.trained("assistants"))
 
 
 def nats(page, log_p):

@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from book_scripts import as_stored, cell, load, stored_run
+from book_scripts import as_stored, cell, stored_run
 from safetensors.numpy import load_file
 
 from course_lib import data
@@ -13,11 +13,6 @@ from course_lib.config import BERTConfig, TrainConfig
 pytest.importorskip("torch")
 pytest.importorskip("jax")  # the page's first cell imports both
 pytest.importorskip("sklearn")
-
-
-@pytest.fixture(scope="module")
-def command():
-    return load("bert", "checkpoints")
 
 
 @pytest.fixture(scope="module")

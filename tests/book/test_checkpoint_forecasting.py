@@ -5,19 +5,10 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
-from book_scripts import load
-from safetensors.numpy import load_file
-
-from course_lib import data
 
 pytest.importorskip("torch")
 pytest.importorskip("flax")
 pytest.importorskip("statsmodels")
-
-
-@pytest.fixture(scope="module")
-def command():
-    return load("forecasting", "checkpoints")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -31,11 +22,6 @@ def as_on_the_page():
 @pytest.fixture(scope="module")
 def page(command, as_on_the_page):
     return command.task()
-
-
-@pytest.fixture(scope="module")
-def stored():
-    return load_file(data.trained("forecasting"))
 
 
 def test_the_file_has_every_training_of_every_sweep(command, page, stored):

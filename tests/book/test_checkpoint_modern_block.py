@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from book_scripts import load
 from safetensors.numpy import load_file
 
 from course_lib import data
@@ -10,11 +9,6 @@ from course_lib import data
 pytest.importorskip("torch")
 pytest.importorskip("jax")  # the page's first cell imports both
 pytest.importorskip("transformers")
-
-
-@pytest.fixture(scope="module")
-def command():
-    return load("modern_block", "checkpoints")
 
 
 @pytest.fixture(scope="module")

@@ -2,23 +2,9 @@
 
 import numpy as np
 import pytest
-from book_scripts import load
-from safetensors.numpy import load_file
-
-from course_lib import data
 
 pytest.importorskip("torch")
 pytest.importorskip("flax")
-
-
-@pytest.fixture(scope="module")
-def command():
-    return load("multi_head_in_depth", "checkpoints")
-
-
-@pytest.fixture(scope="module")
-def stored():
-    return load_file(data.trained("multi-head-in-depth"))
 
 
 def test_the_file_has_each_kind_of_start_with_each_number_of_heads(command, stored):

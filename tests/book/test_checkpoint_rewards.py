@@ -4,18 +4,13 @@ import dataclasses
 
 import numpy as np
 import pytest
-from book_scripts import as_stored, cell, load, stored_run
+from book_scripts import as_stored, cell, stored_run
 
 from course_lib import data
 from course_lib.config import GPTConfig
 
 pytest.importorskip("torch")
 pytest.importorskip("jax")  # the page's first cell imports both
-
-
-@pytest.fixture(scope="module")
-def command():
-    return load("rewards", "checkpoints")
 
 
 @pytest.fixture(scope="module")

@@ -2,24 +2,10 @@
 
 import numpy as np
 import pytest
-from book_scripts import load
-from safetensors.numpy import load_file
-
-from course_lib import data
 
 pytest.importorskip("torch")
 pytest.importorskip("flax")
 pytest.importorskip("num2words")
-
-
-@pytest.fixture(scope="module")
-def command():
-    return load("seq2seq", "checkpoints")
-
-
-@pytest.fixture(scope="module")
-def stored():
-    return load_file(data.trained("seq2seq"))
 
 
 def test_the_file_has_both_networks_from_every_start(command, stored):

@@ -4,17 +4,12 @@ import dataclasses
 
 import numpy as np
 import pytest
-from book_scripts import as_stored, cell, load, stored_run
+from book_scripts import as_stored, cell, stored_run
 
 from course_lib import data
 from course_lib.config import ViTConfig
 
 torch = pytest.importorskip("torch")
-
-
-@pytest.fixture(scope="module")
-def command():
-    return load("vit", "checkpoints")
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from book_scripts import as_stored, cell, load, stored_run
+from book_scripts import as_stored, cell, stored_run
 
 from course_lib import data
 
@@ -10,11 +10,6 @@ pytest.importorskip("torch")
 pytest.importorskip("jax")  # the page's first cell imports both
 
 FILE = "vit-in-depth"
-
-
-@pytest.fixture(scope="module")
-def command():
-    return load("vit_in_depth", "checkpoints")
 
 
 @pytest.fixture(scope="module")
