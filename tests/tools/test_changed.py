@@ -1,11 +1,10 @@
 """A change finds its tests by the names that a page, a module and a test share."""
 
-import importlib.util
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from load_tool import load_tool
 
 ROOT = Path(__file__).parents[2]
 FILES = {
@@ -40,11 +39,7 @@ FILES = {
 @pytest.fixture
 def changed():
     """The tool, which is no part of a package."""
-    spec = importlib.util.spec_from_file_location("changed", ROOT / "tools/changed.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["changed"] = module  # dataclasses look there
-    spec.loader.exec_module(module)
-    return module
+    return load_tool("changed")
 
 
 @pytest.fixture

@@ -1,13 +1,11 @@
 """What pip is configured with reaches uv, and where uv fails there is pip."""
 
-import importlib.util
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from load_tool import load_tool
 
-TOOL = Path(__file__).parents[2] / "tools" / "install.py"
 LISTED = """\
 :env:.find-links='/srv/wheels ~/more'
 :env:.timeout='60'
@@ -26,10 +24,7 @@ freeze.timeout='5'
 @pytest.fixture
 def install():
     """The tool, which is no part of a package."""
-    spec = importlib.util.spec_from_file_location("install", TOOL)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_tool("install")
 
 
 @pytest.fixture

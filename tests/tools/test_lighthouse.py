@@ -1,28 +1,19 @@
 """What serves the site to Lighthouse, and what is made of its marks."""
 
 import gzip
-import importlib.util
 from http.server import ThreadingHTTPServer
-from pathlib import Path
 from threading import Thread
 from urllib.error import HTTPError
 from urllib.request import urlopen
 
 import pytest
-
-ROOT = Path(__file__).parents[2]
+from load_tool import load_tool
 
 
 @pytest.fixture
 def tool(tmp_path, monkeypatch):
     """The tool, with a small site."""
-    spec = importlib.util.spec_from_file_location(
-        "lighthouse", ROOT / "tools" / "lighthouse.py"
-    )
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = load_tool("lighthouse")
     site = tmp_path / "site"
     site.mkdir()
     (site / "index.html").write_text("<p>words</p>")
