@@ -7,8 +7,8 @@ The page's cells that define something run as they stand there. Then each start 
 its own GPT and whatever follows from it, with other random weights, another order of
 the texts, other wordings and comparisons, and another fifty examples: some five
 minutes. The file, assistants.safetensors, holds for each model the log-probabilities
-of the page's six answers (start, phrase, right or wrong number, wording), and beside
-these what the page measures otherwise (start, ...).
+of the page's six answers (start, phrase, right or wrong number, wording), what some of
+them say (start, model, phrase, token), and what the page measures otherwise (start, ...).
 """
 
 import copy
@@ -37,6 +37,7 @@ CELLS = (  # of the page, each by words that no other has
     "def rows(",
     "def answer_log_prob(",
     "def log_six(",
+    "def say(",
     "def on_texts(",
     "class LoRALinear(",
     "def tune_lora(",
@@ -46,7 +47,7 @@ CELLS = (  # of the page, each by words that no other has
     "def prefer(",
     "def anchored_loss(",
 )
-STARTS = range(8)
+STARTS = range(20)
 BETAS = (0.3, 1.0, 3.0)
 
 
@@ -100,8 +101,7 @@ def tuned(page: Mapping[str, Any], gpt: nn.Module, seed: int) -> dict[str, nn.Mo
     return {
         "tuned": tune(copy.deepcopy(gpt), train, seed),
         "fifty": tune(copy.deepcopy(gpt), fifty, seed),
-        "60 steps": tune(copy.deepcopy(gpt), fifty, seed, steps=60),
-        "60 steps, untrained": tune(untrained, fifty, seed, steps=60),
+        "fifty, untrained": tune(untrained, fifty, seed),
         "LoRA": page["tune_lora"](gpt, False, seed),
         "LoRA, rows": tune_rows(page, gpt, seed),
         "LoRA, table": page["tune_lora"](gpt, True, seed),
@@ -110,8 +110,8 @@ def tuned(page: Mapping[str, Any], gpt: nn.Module, seed: int) -> dict[str, nn.Mo
 
 def preferred(
     page: Mapping[str, Any], assistant: nn.Module, seed: int
-) -> dict[str, np.ndarray]:
-    """Log-probabilities after preference tuning."""
+) -> dict[str, nn.Module]:
+    """The models that come of an assistant by preference tuning."""
     pairs, agreed = (
         page["comparisons"](page["new_phrases"], seed, unanimous=same)
         for same in (False, True)
@@ -135,9 +135,10 @@ def run(page: Mapping[str, Any], seed: int) -> dict[str, Any]:
     with torch.no_grad():
         on_own = page["answer_loss"](models["fifty"], *map(torch.from_numpy, own))
     kinds = ("LoRA", "LoRA, rows", "LoRA, table")
+    models |= preferred(page, models["tuned"], seed)
     answers = {name: page["log_six"](model) for name, model in models.items()}
-    answers |= preferred(page, models["tuned"], seed)
     return answers | {
+        "said": [page["say"](models[name], page["heard"]) for name in page["SPEAKERS"]],
         "continued": page["continued"](gpt),
         "asked": [page["asked"](gpt, n) for n in range(3)],
         "fifty themselves": on_own.item(),
@@ -152,11 +153,12 @@ def main(folder: Path) -> None:
     page = task()
     runs = [run(page, seed) for seed in STARTS]
     found = {name: np.array([one[name] for one in runs]) for name in runs[0]}
+    said = found.pop("said").astype(np.uint8)
     halves = {  # three digits are enough for the many
         name: x.astype(np.float16 if x.ndim == 4 else np.float32)
         for name, x in found.items()
     }
-    save_file(halves, folder / "assistants.safetensors")
+    save_file({"said": said, **halves}, folder / "assistants.safetensors")
 
 
 if __name__ == "__main__":
