@@ -7,24 +7,31 @@ import sys
 import psutil
 
 LARGE = 1.2e9  # bytes
+ROOM = 0.5e9  # bytes that a process may grow by, once it has given back what it can
+
+_limit = LARGE
 
 
 def stay_small() -> None:
     """Give memory back if this process is large: what glibc keeps, then programs.
 
-    glibc keeps its heap for speed (see Makefile).
+    glibc keeps its heap for speed (see Makefile). A process that is large even then
+    gets more room: it would compile the same functions anew at each call.
     """
-    if _is_large():
-        gc.collect()
-        _trim()
-    if _is_large() and "jax" in sys.modules:
+    global _limit
+    if _size() < _limit:
+        return
+    gc.collect()
+    _trim()
+    if _size() > _limit and "jax" in sys.modules:
         sys.modules["jax"].clear_caches()
         gc.collect()
         _trim()
+    _limit = max(LARGE, _size() + ROOM)
 
 
-def _is_large() -> bool:
-    return psutil.Process().memory_info().rss > LARGE
+def _size() -> int:
+    return psutil.Process().memory_info().rss
 
 
 def _trim() -> None:

@@ -1,14 +1,15 @@
-"""The trainings of the page on assistants, all of them, from eight starts in PyTorch.
+"""The trainings of the page on assistants, all of them, from twenty starts in PyTorch.
 
     python book/checkpoints/assistants.py               # into course_lib/data/trained
     python book/checkpoints/assistants.py some/folder   # into another folder
 
 The page's cells that define something run as they stand there. Then each start trains
 its own GPT and whatever follows from it, with other random weights, another order of
-the texts, other wordings and comparisons, and another fifty examples: some five
+the texts, other wordings and comparisons, and another fifty examples: some twenty
 minutes. The file, assistants.safetensors, holds for each model the log-probabilities
 of the page's six answers (start, phrase, right or wrong number, wording), what some of
-them say (start, model, phrase, token), and what the page measures otherwise (start, ...).
+them say (start, model, phrase, token), and what the page measures otherwise (start,
+...).
 """
 
 import copy
