@@ -9,8 +9,9 @@ both models with several budgets of images, each budget a whole run with its own
 from the chosen rate to zero. Then comes the run of ViT whose weights are stored, with
 twice the largest budget. Last comes `read_digits`, the table of errors on real
 handwriting, with the training images as they are and shifted by up to a pixel; steps
-and rate are chosen by `choose`, on images that are set aside from training. For ViT
-the table also has runs that are longer than any that `choose` tries, for both.
+and rate are chosen by `choose`, on images that are set aside from training. For the
+networks the table also has runs that are longer than any that `choose` tries, all at
+one rate.
 
 The file holds the weights and, as JSON in its metadata, how the errors went, what the
 tuning found, how the race ended, and the table.
@@ -308,7 +309,7 @@ def split_errors(
 def read_digits() -> dict[str, dict[str, dict]]:
     """Test errors by method, "plain" or "shifts": a list a size, a number a split.
 
-    ViT also has "plain, longer" and "shifts, longer", for the largest size alone.
+    The networks also have "plain, longer" and "shifts, longer".
     """
     classics = {
         "logistic regression": (LogisticRegression(max_iter=2000), LOGISTIC),
@@ -331,12 +332,21 @@ def read_digits() -> dict[str, dict[str, dict]]:
                     cells = split_errors(name, form, n, shifts=shifts, options=options)
                 rows.append(cells)
             table[name][what] = {"form": form, "options": options, "errors": rows}
-    for what, shifts in (("plain", False), ("shifts", True)):
-        form = table["ViT"][what]["form"]
-        cells = split_errors("ViT", form, N_TRAIN[-1], shifts=shifts, options=LONGER)
-        rows = {"form": form, "options": LONGER, "errors": [cells]}
-        table["ViT"][f"{what}, longer"] = rows
+    for name in NETWORKS:
+        table[name] |= read_longer(name, table[name])
     return table
+
+
+def read_longer(name: str, rows: dict[str, dict]) -> dict[str, dict]:
+    """The network's table with many steps, equally many with shifts and without."""
+    longer = {}
+    for what, shifts in (("plain", False), ("shifts", True)):
+        form = rows[what]["form"]
+        cells = [
+            split_errors(name, form, n, shifts=shifts, options=LONGER) for n in N_TRAIN
+        ]
+        longer[f"{what}, longer"] = {"form": form, "options": LONGER, "errors": cells}
+    return longer
 
 
 def write(path: Path, model, run, rates: dict, rows: list[dict], table) -> None:

@@ -74,10 +74,12 @@ def test_the_digits_table_is_complete(command, history):
         for what in ("plain", "shifts"):
             cells = np.array(rows[what]["errors"])
             assert cells.shape == (len(command.N_TRAIN), len(command.SPLITS))
-    for what in ("plain, longer", "shifts, longer"):
-        longer = history["digits"]["ViT"][what]
-        assert longer["options"] == command.LONGER
-        assert np.array(longer["errors"]).shape == (1, len(command.SPLITS))
+    for name in command.NETWORKS:
+        for what in ("plain, longer", "shifts, longer"):
+            longer = history["digits"][name][what]
+            assert longer["options"] == command.LONGER
+            shape = (len(command.N_TRAIN), len(command.SPLITS))
+            assert np.array(longer["errors"]).shape == shape
 
 
 def test_the_page_describes_the_run_of_the_command(command, page):
