@@ -77,8 +77,10 @@ def limited(
     )
 
 
-# NumPy wants the names of what it shall leave, and only of what this machine has.
-FOUND = np.show_config(mode="dicts")["SIMD Extensions"].get("found", [])
+# NumPy wants the names of what it shall leave, and only of what this machine has. It
+# doesn't find what it was told to leave when it was started.
+LEFT = os.environ.get("NPY_DISABLE_CPU_FEATURES", "").split()
+FOUND = np.show_config(mode="dicts")["SIMD Extensions"].get("found", []) + LEFT
 WIDER = [name for name in FOUND if name.startswith(("AVX512", "X86_V4"))]
 
 

@@ -34,12 +34,13 @@ def test_the_page_loads_that_model_in_double_precision(command):
 
 
 def test_the_first_steps_are_those_of_the_file(command, history):
-    # The warm-up is that of the whole run, and only a constant rate may end in it.
+    # The warm-up is that of the whole run, and only a constant rate may end in it. To
+    # seven digits: another processor differs in the ninth.
     few = dataclasses.replace(
         command.RUN, steps=3, schedule="constant", evaluate_every=3
     )
     _, again = command.train(few)
-    np.testing.assert_allclose(again["losses"], history["losses"][:3], rtol=1e-9)
+    np.testing.assert_allclose(again["losses"], history["losses"][:3], rtol=1e-7)
 
 
 def test_the_weights_have_the_loss_that_the_file_says(command, history):

@@ -1,6 +1,5 @@
 """Quantized linear maps: against the oracle, the other wing, and what rounding does."""
 
-import os
 from importlib.metadata import version
 
 import numpy as np
@@ -16,15 +15,7 @@ KINDS = tuple(LARGEST)
 DOUT, DIN, GROUP = 5, 42, 14
 
 
-@pytest.fixture(autouse=True)
-def converts_e4m3(request):
-    """Skip where XLA is told to do without AVX: it then can't convert E4M3.
-
-    No processor is like that for JAX, which comes compiled for AVX.
-    """
-    limited = "xla_cpu_max_isa=SSE" in os.environ.get("XLA_FLAGS", "")
-    if limited and "torch" not in request.node.name:
-        pytest.skip("without AVX, XLA has no code that converts E4M3")
+pytestmark = pytest.mark.usefixtures("converts_small_floats")
 
 
 @pytest.fixture

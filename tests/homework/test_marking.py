@@ -56,6 +56,7 @@ def test_ids_are_whole_numbers(wing, mark):
     assert "The numbers are right." in repr(report)
 
 
+@pytest.mark.usefixtures("converts_small_floats")
 def test_half_precision_is_told(wing, mark):
     xp = XP[wing.name]
     for dtype in ("float16", "bfloat16"):

@@ -140,6 +140,7 @@ def test_a_run_that_does_not_diverge_warns_of_nothing(wing):
     assert not diverge(wing, tiny_model(wing), bad={}, steps=3).diverged
 
 
+@pytest.mark.usefixtures("converts_small_floats")
 def test_weights_in_half_precision_are_refused_with_the_way_out(wing):
     model = tiny_model(wing, dtype="float16")
     with pytest.raises(ValueError, match=r'float16.*precision="bfloat16"'):
