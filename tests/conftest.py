@@ -3,11 +3,11 @@
 import importlib.util
 import os
 from importlib.metadata import version
-from pathlib import Path
 
 import jaxtyping
 import numpy as np
 import pytest
+from compiled import forget_oldest, keep_compiled
 from hypothesis import Phase, settings
 from memory import stay_small
 from packaging.version import Version
@@ -20,7 +20,8 @@ found = tuple(phase for phase in Phase if phase is not Phase.shrink)
 settings.register_profile("mutants", settings.get_profile("course"), phases=found)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "course"))
 
-if importlib.util.find_spec("jax") is not None:
+HAS_JAX = importlib.util.find_spec("jax") is not None
+if HAS_JAX:
     # Most of what the tests compile runs once: it is compiled in a third of the time
     # when it is left as it comes. Benchmarks and chapters run what users run, and so do
     # these tests with an older JAX, or with XLA_FLAGS set to nothing.
@@ -33,13 +34,13 @@ if importlib.util.find_spec("jax") is not None:
     import jax
 
     jax.config.update("jax_enable_x64", True)  # float64 stays float64, as in torch
-    # What was compiled once is kept on disk: a run that follows is twice as fast. Each
-    # process has a folder of its own, for JAX writes there without a lock.
-    compiled = Path(__file__).parents[1] / "_build" / "compiled"
-    worker = os.environ.get("PYTEST_XDIST_WORKER", "alone")
-    jax.config.update("jax_compilation_cache_dir", str(compiled / worker))
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
-    jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+    keep_compiled()
+
+
+def pytest_sessionstart(session):
+    """What is kept of earlier runs stays within its size: once, not in each worker."""
+    if HAS_JAX and not hasattr(session.config, "workerinput"):
+        forget_oldest()
 
 
 @pytest.fixture(scope="session", params=list(WINGS))
