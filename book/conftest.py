@@ -17,8 +17,9 @@ from unittest import mock
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+sys.path[:0] = [str(Path(__file__).parent / folder) for folder in ("_ext", "tools")]
 
+from forked_kernels import USABLE, use_forks
 from kernel_environment import compiled, kernel_environment
 from pages import ROOT, SECONDS, read_seconds
 from provenance import KEY, compare_machines, describe_machine
@@ -59,6 +60,8 @@ def pytest_configure(config):
     # their place would call itself for ever: the method is replaced instead.
     plugin.IPyNbCell.compare_outputs = compare_outputs
     plugin.RunningKernel = Kernel
+    if USABLE and getattr(config, "workerinput", options.numprocesses in (None, 0)):
+        use_forks(kernel_environment())
 
 
 @pytest.hookimpl(tryfirst=True)
