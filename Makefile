@@ -45,7 +45,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # One step after the other, also under `make -j`: the tests are spread out already.
 .NOTPARALLEL:
-.PHONY: help book test pdf slides zip quick lint types unit pairs outputs shake executed site notebooks homework assignments grade student bench lighthouse coverage mutants clean
+.PHONY: help book test quick notebooks clean homework grade student pdf slides lint unit outputs site shake bench weekly
 
 help: ## List what can be made
 	@echo "make TARGET, where TARGET is one of"
@@ -67,72 +67,28 @@ book: $(BINDERY) ## Build the book and say where to open it
 	@echo
 	@echo "The book is ready. Open it in a browser: $(CURDIR)/$(SITE)/index.html"
 
-test: lint types unit pairs outputs assignments site ## Check everything: code, notebooks, site
-	@echo "All checks passed."
-
-# Of all pages, or of some: `make pdf PAGES="gpt positions"`. It prints what `make book` built.
-pdf: $(BINDERY) ## Print each page, and the book with bookmarks, with Chromium
-	$(BIN)/python book/_ext/paper.py $(PAGES)
-
-# Of the pages on the road, or of some: `make slides PAGES="gpt positions"`, after `make book`.
-slides: $(BINDERY) ## Make a deck of slides for each page of the road
-	$(BIN)/python book/_ext/slides.py $(PAGES)
-
-zip: $(BINDERY) ## Pack what `make book` built into one archive, to read offline
-	$(BIN)/python book/_ext/offline.py
+# Each test that is skipped leaves its reason in this file, which says what it lacks.
+export SKIPPED := $(CURDIR)/_build/skipped.txt
+test: $(INSTALLED) ## Check everything: code, notebooks, homework, site
+	@rm -f $(SKIPPED)
+	@$(MAKE) lint unit outputs site
+	@echo "All checks passed. Skipped: $$(sort $(SKIPPED) 2>/dev/null | uniq -c | \
+		awk '{$$1 = $$1; print}' | paste -sd ';' - | sed 's/;/; /g; s/^$$/nothing/')."
 
 # BASE=HEAD~1 for what changed since the last commit.
-quick: lint types pairs ## Style, types, and the tests of what changed since main
+quick: lint ## Style, types, and the tests of what changed since main
 	$(BIN)/python tools/changed.py --jobs $(JOBS) $(if $(BASE),--base $(BASE))
-
-lint: $(INSTALLED) ## Style of the code (part of test)
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-
-types: $(INSTALLED) ## Type checker (part of test)
-	$(BIN)/basedpyright --pythonpath $(BIN)/python
-
-# Every shape that a signature states is checked as well: see pyproject.toml.
-unit: $(INSTALLED) ## Unit tests (part of test)
-	$(BIN)/python -m pytest -n $(JOBS) tests --ignore-glob 'tests/book/test_site*.py' \
-		--ignore tests/homework/test_assignments.py
-
-pairs: $(INSTALLED) ## Each chapter's text and notebook agree (part of test)
-	$(BIN)/python book/_ext/notebooks.py --check
-
-outputs: $(INSTALLED) ## Run the notebooks, compare with what is stored (part of test)
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile book \
-		--nbval --nbval-current-env --nbval-cell-timeout 300
-	$(BIN)/python book/_ext/pages.py
-
-# Of all pages, or of some: `make shake PAGES="attention depth"`. SHAKES="sse nudge" for these.
-PAGES ?=
-shake: $(INSTALLED) ## Run pages as other processors would: which outputs move?
-	$(BIN)/python book/_ext/shake.py $(PAGES) --jobs $(JOBS) \
-		$(if $(SHAKES),--shake $(SHAKES))
-
-# For other versions than the pinned ones: outputs may differ, what the text says of them not.
-executed: $(INSTALLED) ## Run the notebooks; only their own assertions count
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile book \
-		--nbval-lax --nbval-current-env --nbval-cell-timeout 300
-
-# --all: nothing is left of what an earlier build made.
-site: $(INSTALLED) ## Build the book from nothing and test the pages (part of test)
-	$(BUILD) --all
-	$(BIN)/python -m pytest -n $(JOBS) tests/book/test_site*.py
 
 notebooks: $(BINDERY) ## Execute the chapters whose code changed, and draw the map of pages
 	$(BIN)/python book/_ext/notebooks.py
 	$(BIN)/python book/figures/road.py
 
+clean: ## Remove what was built; the next command sets everything up again
+	rm -rf $(VENV) _build api .pytest_cache .ruff_cache .hypothesis .coverage
+
 # Of all assignments, or of one: `make homework ASSIGNMENT=attention`.
 homework: $(INSTALLED) ## Build the assignments: for students, and for instructors
 	$(BIN)/python homework/build.py $(ASSIGNMENT)
-
-# Built apart: an instructor's assignments, and the seeds in classroom/, stay as they are.
-assignments: $(INSTALLED) ## Build the assignments apart, and test them (part of test)
-	$(BIN)/python homework/build.py --out _build/assignments --keep _build/assignments
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup tests/homework/test_assignments.py
 
 # make grade ASSIGNMENT=attention SUBMISSIONS=folder; MARKS=folder to write to, JOBS at a time.
 # ROSTER=file names ids; what is in classroom/ASSIGNMENT/hand.csv is merged; GRADE="--student ada"
@@ -153,32 +109,68 @@ grade: $(INSTALLED) ## Mark a folder of submissions: ASSIGNMENT=attention SUBMIS
 student: $(BINDERY) ## Site and notebooks without solutions, and the solutions apart
 	$(BIN)/python homework/student.py
 
+# Of all pages, or of some: `make pdf PAGES="gpt positions"`. It prints what `make book` built.
+pdf: $(BINDERY) ## Print each page, and the book with bookmarks, with Chromium
+	$(BIN)/python book/_ext/paper.py $(PAGES)
+
+# Of the pages on the road, or of some: `make slides PAGES="gpt positions"`, after `make book`.
+slides: $(BINDERY) ## Make a deck of slides for each page of the road
+	$(BIN)/python book/_ext/slides.py $(PAGES)
+
+# What `make test` is made of, to run alone.
+lint: $(INSTALLED) ## Style, types, and each chapter's text beside its notebook (part of test)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/basedpyright --pythonpath $(BIN)/python
+	$(BIN)/python book/_ext/notebooks.py --check
+
+# Every shape that a signature states is checked as well: see pyproject.toml. A file's
+# tests run in one process: what it builds is built once.
+unit: $(INSTALLED) ## Tests of the package, the homework, the book's tools (part of test)
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile tests \
+		--ignore-glob 'tests/book/test_site*.py'
+
+# COMPARE=lax for other versions than the pinned ones: outputs may differ, what the text
+# says of them not. KERNELS=fresh for kernels that import everything themselves.
+outputs: $(INSTALLED) ## Run the notebooks, compare with what is stored (part of test)
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile book \
+		--nbval$(if $(COMPARE),-$(COMPARE)) --nbval-current-env --nbval-cell-timeout 300
+	$(BIN)/python book/_ext/pages.py
+
+# --all: nothing is left of what an earlier build made.
+site: $(INSTALLED) ## Build the book from nothing and test the pages (part of test)
+	$(BUILD) --all
+	$(BIN)/python -m pytest -n $(JOBS) tests/book/test_site*.py
+
+# Of all pages, or of some: `make shake PAGES="attention depth"`. SHAKES="sse nudge" for these.
+PAGES ?=
+shake: $(INSTALLED) ## Run pages as other processors would: which outputs move?
+	$(BIN)/python book/_ext/shake.py $(PAGES) --jobs $(JOBS) \
+		$(if $(SHAKES),--shake $(SHAKES))
+
 # All cores: with one thread in PyTorch only, JAX would run against a bound opponent.
 bench: $(INSTALLED) ## Compare our speed with what a reader would pick instead
 	env -u OMP_NUM_THREADS $(BIN)/python -m benchmarks
 
-# Of five pages, or of some: `make lighthouse PAGES=book/architectures/gpt.html`.
-lighthouse: ## Marks of what `make book` built, on a phone: needs Node and Chromium
-	$(PYTHON) tools/lighthouse.py $(PAGES)
-
-coverage: $(INSTALLED) ## Which lines of the package the unit tests reach
-	$(BIN)/python -m pytest -n $(JOBS) tests --ignore tests/book \
-		--cov --cov-report=term-missing:skip-covered
-
-# MUTANTS="--number 20 --seed 1" for fewer, or others.
-MUTANTS ?= --number 200 --seed 0
-mutants: _build/executed ## Break single lines of the package: do its tests notice?
-	$(BIN)/python tests/mutants $< --jobs $(JOBS) $(MUTANTS)
-
-# Which tests execute which line of the package, and how long each takes.
-_build/executed: $(INSTALLED) $(shell find course_lib tests -name '*.py')
-	@mkdir -p _build
-	COVERAGE_FILE=$@ $(BIN)/python -m pytest -q -n $(JOBS) tests --ignore tests/book \
-		--ignore tests/homework/test_assignments.py \
-		--cov --cov-context=test --cov-report= --junitxml=$@.xml
-
-clean: ## Remove what was built; the next command sets everything up again
-	rm -rf $(VENV) _build api .pytest_cache .ruff_cache .hypothesis .coverage
+# What takes hours, in parts: `make weekly PART="oldest newest"` for these.
+PART ?= options fresh shakes oldest newest phone
+weekly: $(PART:%=weekly-%) ## What is too much for each change: all options, other machines
+weekly-options: $(INSTALLED) # every option in both wings, and the slow tests
+	WINGS=all $(BIN)/python -m pytest -n $(JOBS) --dist loadfile tests -m "slow or not slow" \
+		--ignore-glob 'tests/book/test_site*.py'
+weekly-fresh:
+	$(MAKE) outputs KERNELS=fresh
+weekly-shakes:
+	$(MAKE) shake
+# Old packages warn of their new neighbors, and new ones of what will go away.
+weekly-oldest:
+	$(MAKE) unit outputs VENV=.venv-oldest CONSTRAINTS=constraints-oldest.txt COMPARE=lax \
+		PYTEST_ADDOPTS="-W default"
+weekly-newest:
+	$(MAKE) unit outputs site VENV=.venv-newest CONSTRAINTS=/dev/null COMPARE=lax \
+		PYTEST_ADDOPTS="-W default"
+weekly-phone: book # Lighthouse: needs Node and Chromium, and an idle machine
+	$(PYTHON) tools/lighthouse.py
 
 # Redone when what is wanted changes, else never. The stamp comes last: a set-up that was
 # interrupted starts again. Whoever has everything has what the book needs.

@@ -3,6 +3,7 @@
 import importlib.util
 import os
 from importlib.metadata import version
+from pathlib import Path
 
 import jaxtyping
 import numpy as np
@@ -85,3 +86,12 @@ def a_process_stays_small():
     """See `memory`: a test that draws many sizes does so in between, too."""
     yield
     stay_small()
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Write down why tests were skipped: `make test` ends with it."""
+    if file := os.environ.get("SKIPPED"):
+        Path(file).parent.mkdir(parents=True, exist_ok=True)
+        with open(file, "a") as reasons:
+            for report in terminalreporter.stats.get("skipped", ()):
+                reasons.write(report.longrepr[2].removeprefix("Skipped: ") + "\n")
