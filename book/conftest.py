@@ -25,6 +25,10 @@ from pages import ROOT, SECONDS, read_seconds
 from provenance import KEY, compare_machines, describe_machine
 from tolerance import outputs_differ, read_tolerance
 
+# Most of what a page compiles runs a few times: compiled less hard, pages take an eighth
+# less. They round otherwise then, as on another processor; outputs must forgive that.
+LEAN = {"XLA_FLAGS": "--xla_llvm_disable_expensive_passes=true"}
+
 # Beside the chapters lie programs and pictures: no tests.
 collect_ignore_glob = ["_*", "figures"]
 
@@ -52,7 +56,7 @@ def pytest_configure(config):
 
         def __init__(self, *args, **kwargs):
             worker = os.environ.get("PYTEST_XDIST_WORKER", "alone")
-            ours = kernel_environment() | compiled(ROOT, worker)
+            ours = LEAN | kernel_environment() | compiled(ROOT, worker)
             with mock.patch.dict(os.environ, ours):
                 super().__init__(*args, **kwargs)
 
@@ -61,7 +65,7 @@ def pytest_configure(config):
     plugin.IPyNbCell.compare_outputs = compare_outputs
     plugin.RunningKernel = Kernel
     if USABLE and getattr(config, "workerinput", options.numprocesses in (None, 0)):
-        use_forks(kernel_environment())
+        use_forks(LEAN | kernel_environment())
 
 
 @pytest.hookimpl(tryfirst=True)
