@@ -56,7 +56,7 @@ def pytest_configure(config):
 
         def __init__(self, *args, **kwargs):
             worker = os.environ.get("PYTEST_XDIST_WORKER", "alone")
-            ours = LEAN | kernel_environment() | compiled(ROOT, worker)
+            ours = kernel_environment() | compiled(ROOT, worker)
             with mock.patch.dict(os.environ, ours):
                 super().__init__(*args, **kwargs)
 
