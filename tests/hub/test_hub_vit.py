@@ -5,6 +5,7 @@ import pytest
 from published import (
     BEFORE_5,
     assert_logits,
+    assert_read_alike,
     edit,
     logits,
     randomize,
@@ -14,6 +15,7 @@ from published import (
     torch,
     transformers,
 )
+from wings import each
 
 from course_lib.hub import load
 
@@ -25,17 +27,21 @@ def vit(seed=0, **options):
     return randomize(transformers.ViTForImageClassification(config), seed)
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"image_size": [6, 15], "patch_size": [3, 3], "num_channels": 1},
-        {"num_attention_heads": 5, "hidden_size": 35, "num_hidden_layers": 3},
-        {"hidden_act": "gelu_pytorch_tanh", "layer_norm_eps": 0.1, "num_labels": 2},
-        {"hidden_act": "relu", "num_hidden_layers": 1, "patch_size": 2},
-    ],
-    ids=lambda options: "-".join(map(str, options.values())) or "plain",
-)
+FORMS = [
+    {},
+    {"image_size": [6, 15], "patch_size": [3, 3], "num_channels": 1},
+    {"num_attention_heads": 5, "hidden_size": 35, "num_hidden_layers": 3},
+    {"hidden_act": "gelu_pytorch_tanh", "layer_norm_eps": 0.1, "num_labels": 2},
+    {"hidden_act": "relu", "num_hidden_layers": 1, "patch_size": 2},
+]
+
+
+@pytest.mark.parametrize("options", FORMS)
+def test_both_wings_read_the_same(both, tmp_path, options):
+    assert_read_alike(both, save(vit(**options), tmp_path))
+
+
+@each("options", FORMS, nnx=FORMS[:1])
 def test_vit_sees_the_same_classes(wing, rng, tmp_path, options):
     theirs = vit(**options)
     ours = load(save(theirs, tmp_path), wing.name)
