@@ -121,7 +121,7 @@ def test_the_law_of_a_text_is_the_targets(n_draft):
         np.testing.assert_allclose(found[text], mass, atol=1e-12)
 
 
-@each("cached", [True, False], nnx=[True])
+@each("cached", [True, False], nnx=[])
 def test_the_law_of_a_gpts_text_is_its_own(wing, cached):
     config = dataclasses.replace(SMALL, vocab_size=2, max_len=7)
     target, draft = gpt(wing, config), gpt(wing, config, seed=1)
@@ -144,7 +144,7 @@ def test_the_law_of_a_gpts_text_is_its_own(wing, cached):
 @each(
     ("position", "cached", "n_draft"),
     list(product(["learned", "rotary", "alibi"], [True, False], [1, 4, 17])),
-    nnx=[("learned", True, 4), ("learned", False, 4), ("rotary", True, 4)],
+    nnx=[("learned", True, 4)],
 )
 def test_greedy_is_greedy_whatever_the_draft(wing, position, cached, n_draft):
     target = gpt(wing, dataclasses.replace(CONFIG, position=position))

@@ -11,6 +11,7 @@ from published import (
     V,
     assert_logits,
     assert_read_alike,
+    assert_same_logits,
     edit,
     greedy,
     logits,
@@ -54,9 +55,8 @@ FORMS = [
 @each("options", FORMS, nnx=FORMS[:2])
 def test_gpt2_gives_the_same_logits_and_text(wing, rng, tmp_path, options):
     theirs = gpt2(**options)
-    ours = load(save(theirs, tmp_path), wing.name)
     ids = rng.integers(0, V, (2, 7))
-    assert_logits(logits(wing, ours, ids), theirs(torch.from_numpy(ids)).logits)
+    ours = assert_same_logits(wing, save(theirs, tmp_path), theirs, ids)
     prompts = [ids[0, :3], ids[1, :5]]
     expected = greedy(theirs, prompts, 5)
     text = wing.lib.generate(ours, prompts, max_new_tokens=5, temperature=0.0)
@@ -121,28 +121,23 @@ def test_gpt2s_first_files_are_read_too(wing, rng, tmp_path):
 
     rewrite(tmp_path, age)
     edit(tmp_path, n_ctx=MAX, scale_attn_weights=..., tie_word_embeddings=...)
-    ids = rng.integers(0, V, (2, 7))
-    ours = load(tmp_path, wing.name)
-    assert_logits(logits(wing, ours, ids), theirs(torch.from_numpy(ids)).logits)
+    assert_same_logits(wing, tmp_path, theirs, rng.integers(0, V, (2, 7)))
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float64"])
 def test_checkpoints_of_other_widths_are_read_into_32_bits(wing, rng, tmp_path, dtype):
     theirs = gpt2().to(getattr(torch, dtype))
-    ours = load(save(theirs, tmp_path), wing.name)
+    save(theirs, tmp_path)
     assert json.loads((tmp_path / "config.json").read_text())["dtype"] == dtype
-    ids = rng.integers(0, V, (2, 7))
     theirs = theirs.float()  # exact from 16 bits, and computed as wide as ours
-    assert_logits(logits(wing, ours, ids), theirs(torch.from_numpy(ids)).logits)
+    assert_same_logits(wing, tmp_path, theirs, rng.integers(0, V, (2, 7)))
 
 
 def test_a_checkpoint_in_parts_is_read_whole(wing, rng, tmp_path):
     theirs = gpt2()
     save(theirs, tmp_path, max_shard_size="4KB")
     assert len(list(tmp_path.glob("model-*-of-*.safetensors"))) > 2
-    ids = rng.integers(0, V, (2, 7))
-    ours = load(tmp_path, wing.name)
-    assert_logits(logits(wing, ours, ids), theirs(torch.from_numpy(ids)).logits)
+    assert_same_logits(wing, tmp_path, theirs, rng.integers(0, V, (2, 7)))
 
 
 # Refusals
@@ -218,9 +213,7 @@ def test_a_head_that_is_called_tied_must_be_it(wing, rng, tmp_path):
     save(theirs, tmp_path)
     head = "lm_head.weight"
     rewrite(tmp_path, lambda a: a | {head: a["transformer.wte.weight"].copy()})
-    ids = rng.integers(0, V, (2, 7))
-    ours = load(tmp_path, wing.name)
-    assert_logits(logits(wing, ours, ids), theirs(torch.from_numpy(ids)).logits)
+    assert_same_logits(wing, tmp_path, theirs, rng.integers(0, V, (2, 7)))
     rewrite(tmp_path, lambda a: a | {head: a[head] + 1})
     refuse(tmp_path, "lm_head.weight.*must be equal|wte.weight.*must be equal")
 

@@ -4,15 +4,13 @@ import numpy as np
 import pytest
 from published import (
     BEFORE_5,
-    assert_logits,
     assert_read_alike,
+    assert_same_logits,
     edit,
-    logits,
     randomize,
     refuse,
     rewrite,
     save,
-    torch,
     transformers,
 )
 from wings import each
@@ -47,8 +45,7 @@ def test_vit_sees_the_same_classes(wing, rng, tmp_path, options):
     ours = load(save(theirs, tmp_path), wing.name)
     assert type(ours) is wing.lib.ViT
     shape = 2, ours.config.n_channels, *ours.config.image_shape
-    images = rng.standard_normal(shape, np.float32)
-    assert_logits(logits(wing, ours, images), theirs(torch.from_numpy(images)).logits)
+    assert_same_logits(wing, tmp_path, theirs, rng.standard_normal(shape, np.float32))
 
 
 @pytest.mark.skipif(BEFORE_5, reason="transformers before 5 has the older names alone")
@@ -59,8 +56,7 @@ def test_vit_is_read_under_its_newer_names_too(wing, rng, tmp_path):
     assert "vit.layers.0.attention.q_proj.weight" in new
     rewrite(tmp_path, lambda arrays: new)
     images = rng.standard_normal((2, 3, 14, 14), np.float32)
-    ours = load(tmp_path, wing.name)
-    assert_logits(logits(wing, ours, images), theirs(torch.from_numpy(images)).logits)
+    assert_same_logits(wing, tmp_path, theirs, images)
 
 
 @pytest.mark.parametrize(
