@@ -1,7 +1,7 @@
 """Whole models for tests: other weights than the start's, the same in both wings."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,13 @@ from wings import assert_close
 
 from course_lib import oracle
 from course_lib.config import (
+    ACTIVATIONS,
+    ADDED_POSITIONS,
+    GRID_POSITIONS,
+    NORM_KINDS,
+    NORMS,
+    POSITIONS,
+    READINGS,
     BERTConfig,
     ForecasterConfig,
     GPTConfig,
@@ -20,6 +27,7 @@ from course_lib.config import (
 B, T, S, V = 2, 5, 7, 13
 SIZES = {"d_model": 12, "n_layers": 2, "n_heads": 3, "d_ff": 17}
 WORDS = {"vocab_size": V, "max_len": 11}
+THREE = ("learned", "rotary", "relative")  # one adds, one turns, one biases
 
 
 @dataclass(frozen=True)
@@ -29,8 +37,10 @@ class Model:
     Args:
         name: Its class.
         config: Its configuration.
-        draw: Inputs, drawn at random.
+        inputs: Inputs for a configuration, drawn at random; `small` is one of length 1.
         expected: The oracle's output for weights, a configuration and inputs.
+        choices: Values of fields that change no input's shape.
+        small: Fields of a configuration whose sizes are 1.
         more: Arguments of the class behind the configuration.
         mask: Keyword of the mask over the first input, if there is one.
         names: Keywords of the last inputs; the others are given in order.
@@ -38,51 +48,92 @@ class Model:
 
     name: str
     config: TransformerConfig
-    draw: Callable[[np.random.Generator], tuple[np.ndarray, ...]]
+    inputs: Callable[..., tuple[np.ndarray, ...]]
     expected: Callable[..., np.ndarray]
+    choices: dict[str, tuple] = field(default_factory=dict)
+    small: dict[str, Any] = field(default_factory=dict)
     more: tuple = ()
     mask: str = ""
     names: tuple[str, ...] = ()
+
+    def draw(self, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
+        """Inputs of the model as it is."""
+        return self.inputs(rng, self.config)
 
     def build(self, wing, **options) -> Any:
         """The wing's model in evaluation mode, with other options."""
         config = replace(self.config, **options)
         return wing.make(getattr(wing.lib, self.name), config, *self.more)
 
-    def call(self, wing, model, inputs, *, dtype="float64", padded=False) -> Any:
-        """The model's output; `padded` hides the end of the first sequence."""
+    def random(self, wing, **options) -> Any:
+        """The same with other weights than the start's."""
+        return randomize(wing, self.build(wing, **options))[0]
+
+    def call(self, wing, model, inputs, *, dtype="float64", mask=None) -> Any:
+        """The model's output; the mask is of the first input."""
         arrays = [wing.array(x, dtype if x.dtype.kind == "f" else None) for x in inputs]
         first = len(arrays) - len(self.names)
         named = dict(zip(self.names, arrays[first:], strict=True))
-        if padded:
-            length = inputs[0].shape[1]
-            named[self.mask] = wing.lib.padding_mask([3, length], length)
+        if mask is not None:
+            named[self.mask] = wing.array(mask)
         return model(*arrays[:first], **named)
 
 
-def _ids(*lengths: int) -> Callable[[np.random.Generator], tuple[np.ndarray, ...]]:
-    return lambda rng: tuple(rng.integers(0, V, (B, length)) for length in lengths)
+def _ids(*lengths: int) -> Callable[..., tuple[np.ndarray, ...]]:
+    def draw(rng, config, small=False):
+        shapes = [(1, 1) if small else (B, length) for length in lengths]
+        return tuple(rng.integers(0, V, shape) for shape in shapes)
+
+    return draw
 
 
-def _segments(rng: np.random.Generator) -> tuple[np.ndarray, ...]:
-    return rng.integers(0, V, (B, T)), rng.integers(0, 2, (B, T))
+def _segments(rng, config, small=False):
+    shape = (1, 1) if small else (B, T)
+    return rng.integers(0, V, shape), rng.integers(0, 2, shape)
 
 
-def _floats(*shape: int) -> Callable[[np.random.Generator], tuple[np.ndarray, ...]]:
-    return lambda rng: (rng.standard_normal((B, *shape)),)
+def _images(rng, config, small=False):
+    shape = (1 if small else B, config.n_channels, *config.image_shape)
+    return (rng.standard_normal(shape),)
 
 
-def _masked_words(weights, config, ids, types):
-    hidden = oracle.bert(ids, oracle.part(weights, "bert"), config, types)
+def _windows(rng, config, small=False):
+    shape = (1 if small else B, config.past, config.n_series)
+    return (rng.standard_normal(shape),)
+
+
+def _gpt(weights, config, ids, mask=None):
+    return oracle.gpt(ids, weights, config, mask)
+
+
+def _masked_words(weights, config, ids, types, mask=None):
+    hidden = oracle.bert(ids, oracle.part(weights, "bert"), config, types, mask)
     return oracle.bert_mlm(hidden, weights, config)
 
 
-def _classes(weights, config, ids):
+def _classes(weights, config, ids, types, mask=None):
     bert = oracle.part(weights, "bert")
-    pooled = oracle.bert_pool(oracle.bert(ids, bert, config), bert)
+    pooled = oracle.bert_pool(oracle.bert(ids, bert, config, types, mask), bert)
     return pooled @ weights["head.weight"].T + weights["head.bias"]
 
 
+def _seq2seq(weights, config, source, target, mask=None):
+    return oracle.seq2seq(source, target, weights, config, mask)
+
+
+def _vit(weights, config, images, mask=None):
+    return oracle.vit(images, weights, config)
+
+
+def _forecaster(weights, config, past, mask=None):
+    return oracle.forecaster(past, weights, config)
+
+
+FORMS = {"norm": NORMS, "activation": ACTIVATIONS}
+CHOICES = {
+    **{**FORMS, "position": POSITIONS, "norm_kind": NORM_KINDS},
+    "n_kv_heads": (None, 1),
+}
 MODELS = {
     model.name: model
     for model in (
@@ -90,7 +141,8 @@ MODELS = {
             "GPT",
             GPTConfig(**SIZES, **WORDS),
             _ids(T),
-            lambda weights, config, ids: oracle.gpt(ids, weights, config),
+            _gpt,
+            {**CHOICES, "bias": (True, False), "tie_head": (True, False)},
             mask="mask",
         ),
         Model(
@@ -98,68 +150,54 @@ MODELS = {
             BERTConfig(**SIZES, **WORDS),
             _segments,
             _masked_words,
+            CHOICES,
             mask="mask",
             names=("token_types",),
         ),
         Model(
             "BERTForClassification",
             BERTConfig(**SIZES, **WORDS),
-            _ids(T),
+            _segments,
             _classes,
             more=(3,),
             mask="mask",
+            names=("token_types",),
         ),
         Model(
             "Seq2Seq",
             Seq2SeqConfig(**SIZES, **WORDS),
             _ids(S, T),
-            lambda weights, config, source, target: oracle.seq2seq(
-                source, target, weights, config
-            ),
+            _seq2seq,
+            {
+                **CHOICES,
+                **{"tie_head": (True, False), "head_bias": (True, False)},
+                **{"scale_embeddings": (True, False), "interleaved": (True, False)},
+                **{"n_decoder_layers": (None, 1), "share_embeddings": (True, False)},
+            },
+            {"share_embeddings": False, "target_vocab_size": 17},
             mask="source_mask",
         ),
         Model(
             "ViT",
             ViTConfig(**SIZES, image_size=(4, 6), patch_size=2, n_classes=5),
-            _floats(3, 4, 6),
-            lambda weights, config, images: oracle.vit(images, weights, config),
+            _images,
+            _vit,
+            {**FORMS, "position": GRID_POSITIONS},
+            {"image_size": 2, "n_channels": 1},
         ),
         Model(
             "Forecaster",
             ForecasterConfig(**SIZES, past=15, horizon=7, patch_size=5, n_series=3),
-            _floats(15, 3),
-            lambda weights, config, past: oracle.forecaster(past, weights, config),
+            _windows,
+            _forecaster,
+            {
+                **{**FORMS, "position": ADDED_POSITIONS, "reading": READINGS},
+                "n_quantiles": (None, 1, 2),
+            },
+            {"past": 1, "horizon": 1, "patch_size": 1, "n_series": 1},
         ),
     )
 }
-
-
-def dropouts(wing, model) -> dict[str, Any]:
-    """Every dropout layer of a model, by its path."""
-    if wing.name == "torch":
-        from torch import nn
-
-        named = model.named_modules()
-        return {path: part for path, part in named if isinstance(part, nn.Dropout)}
-    from flax import nnx
-
-    return {
-        ".".join(map(str, path)): part
-        for path, part in nnx.iter_graph(model)
-        if isinstance(part, nnx.Dropout)
-    }
-
-
-def set_rates(wing, layers: dict[str, Any], rates: dict[str, float]) -> None:
-    """Give each dropout layer its rate, and all others 0."""
-    for path, layer in layers.items():
-        setattr(layer, "p" if wing.name == "torch" else "rate", rates.get(path, 0.0))
-
-
-def rates_of(wing, layers: dict[str, Any]) -> dict[str, float]:
-    """The rate of each dropout layer."""
-    name = "p" if wing.name == "torch" else "rate"
-    return {path: getattr(layer, name) for path, layer in layers.items()}
 
 
 def randomize(wing, model, seed=0, size=0.3):

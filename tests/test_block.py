@@ -1,11 +1,12 @@
 """The block and its parts: against the oracle, the built-ins, its forms, refusals."""
 
+from itertools import product
+
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import randomize
-from wings import assert_close
+from wings import assert_close, assert_refused, drawn, each, few
 
 from course_lib import oracle
 from course_lib.config import ACTIVATIONS, NORM_KINDS, NORMS
@@ -37,14 +38,16 @@ def test_the_two_gelus_differ(wing):
     assert_close(exact, [2 * 0.9772498680518208])  # 2 times the normal's probability
 
 
-@given(
+@drawn(
     st.integers(0, 2**32 - 1),
     st.sampled_from(ACTIVATIONS),
-    st.sampled_from([(1, 1, 1), (B, T, D)]),
+    st.sampled_from(
+        [((B, T, D), "float64"), ((B, T, D), "float32"), ((1, 1, 1), "float64")]
+    ),
     st.booleans(),
-    st.sampled_from(["float32", "float64"]),
 )
-def test_feed_forward_equals_the_oracle(wing, seed, activation, shape, bias, dtype):
+def test_feed_forward_equals_the_oracle(wing, seed, activation, sizes, bias):
+    shape, dtype = sizes
     rng = np.random.default_rng(seed)
     x = rng.standard_normal(shape).astype(dtype)
     model = wing.make(
@@ -80,8 +83,11 @@ def test_feed_forward_looks_at_each_position_alone(wing, rng):
 
 
 @pytest.mark.parametrize("kind", NORM_KINDS)
-@pytest.mark.parametrize("eps", [1e-12, 1e-5, 0.1])
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@each(
+    ("eps", "dtype"),
+    list(product([1e-12, 1e-5, 0.1], ["float32", "float64"])),
+    nnx=[(1e-12, "float32"), (0.1, "float64")],
+)
 def test_norms_equal_the_oracle(wing, rng, kind, eps, dtype):
     x = 2 + rng.standard_normal((B, T, D))
     x[0, 0] *= 1e-3  # small enough that eps shows, and where it stands
@@ -130,13 +136,13 @@ OPTIONS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=20)
-@given(
+@drawn(
     st.integers(0, 2**32 - 1),
     OPTIONS,
     st.sampled_from([(1, 1, 1, 1), (2, 3, 5, 2)]),
     st.booleans(),
     st.booleans(),
+    examples=20,
 )
 def test_equals_the_oracle(wing, seed, options, sizes, masked, turned):
     b, t, s, h = sizes
@@ -178,7 +184,7 @@ def test_equals_the_oracle(wing, seed, options, sizes, masked, turned):
     assert_close(wing.numpy(got), expected)
 
 
-@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("norm", few(NORMS, 2))
 def test_wings_agree_in_every_gradient(both, rng, norm):
     x, memory = rng.standard_normal((B, T, D)), rng.standard_normal((B, S, D))
     models = [
@@ -316,7 +322,6 @@ def test_what_a_part_adds_is_dropped_entry_by_entry(wing, rng, part):
             lambda w: w.make(w.lib.FeedForward, D, activation="elu"),
             ["activation must be one of relu, gelu", "'elu'"],
         ),
-        (lambda w: w.make(w.lib.FeedForward, D, 0), ["d_ff must be a whole number"]),
         (
             lambda w: w.lib.activate(w.array(np.ones(3)), "swiglu"),
             ["name must be one of", "'swiglu'"],
@@ -340,7 +345,4 @@ def test_what_a_part_adds_is_dropped_entry_by_entry(wing, rng, part):
     ],
 )
 def test_nonsense_is_refused(wing, call, words):
-    with pytest.raises(ValueError) as error:  # noqa: PT011 the words are checked below
-        call(wing)
-    for word in words:
-        assert word in str(error.value), str(error.value)
+    assert_refused(lambda: call(wing), words)

@@ -32,6 +32,10 @@ CALLERS = {
         gpt,
         lambda w, m: w.lib.beam_search(m, [1, 2], n_beams=2, max_new_tokens=3),
     ),
+    "speculate": (
+        gpt,
+        lambda w, m: w.lib.speculate(m, m, [[1, 2]], max_new_tokens=3),
+    ),
     "translate": (seq2seq, lambda w, m: w.lib.translate(m, source(w), **BEGIN)),
     "beam_translate": (
         seq2seq,

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
+from wings import assert_refused, drawn, each
 
 from course_lib import oracle
 
@@ -23,10 +23,14 @@ PATTERNS = {
 }
 
 
-@given(st.sampled_from(list(PATTERNS)), st.integers(1, 11), st.integers(0, 7))
-def test_equals_the_rule_asked_of_every_pair(wing, name, n_queries, more):
+@pytest.mark.parametrize("name", PATTERNS)
+@each(
+    ("n_queries", "n_keys"),
+    [(T, S), (S, S), (1, 1), (1, S), (3, 3), (3, 7), (7, 13)],
+    nnx=[(T, S), (1, 1)],
+)
+def test_equals_the_rule_asked_of_every_pair(wing, name, n_queries, n_keys):
     options, rule = PATTERNS[name]
-    n_keys = n_queries + more
     got = wing.numpy(getattr(wing.lib, f"{name}_mask")(n_queries, n_keys, **options))
     assert got.dtype == bool
     np.testing.assert_array_equal(got, oracle.mask(n_queries, n_keys, rule))
@@ -52,7 +56,11 @@ def test_an_offset_may_be_traced():
     np.testing.assert_array_equal(rows, oracle.causal_mask(S, S)[3 : 3 + T])
 
 
-@given(st.lists(st.integers(0, 7), min_size=1, max_size=5))
+@drawn(
+    st.sampled_from([1, 5]).flatmap(
+        lambda n: st.lists(st.integers(0, 7), min_size=n, max_size=n)
+    )
+)
 def test_padding_by_lengths_equals_padding_by_ids(wing, lengths):
     ids = np.ones((len(lengths), 7), dtype=np.int32)
     for row, length in zip(ids, lengths, strict=True):
@@ -103,10 +111,6 @@ def test_masked_attention_equals_attention_over_what_is_left(wing, rng):
     [
         (lambda w: w.lib.causal_mask(5, 3), ["n_keys must be at least", "n_keys=3"]),
         (lambda w: w.lib.causal_mask(3, 5, offset=3), ["offset=3", "n_keys=5"]),
-        (lambda w: w.lib.causal_mask(0), ["n_queries must be a whole number", "0"]),
-        (lambda w: w.lib.window_mask(5, size=0), ["size must be a whole number", "0"]),
-        (lambda w: w.lib.strided_mask(5, stride=1.5), ["stride must be", "1.5"]),
-        (lambda w: w.lib.padding_mask([2], 0), ["n_keys must be a whole number"]),
         (
             lambda w: w.lib.padding_mask_from_ids(w.array(np.ones(3, int)), 0),
             ["ids must be a batch", "(3,)", "ids[None]"],
@@ -118,10 +122,7 @@ def test_masked_attention_equals_attention_over_what_is_left(wing, rng):
     ],
 )
 def test_nonsense_is_refused(wing, no_hook, call, words):
-    with pytest.raises(ValueError) as error:  # noqa: PT011 the words are checked below
-        call(wing)
-    for word in words:
-        assert word in str(error.value), str(error.value)
+    assert_refused(lambda: call(wing), words)
 
 
 def test_packed_texts_do_not_see_each_other(wing):
@@ -141,19 +142,3 @@ def test_a_packed_text_reads_as_it_does_alone(wing, rng):
     for text in (slice(0, 3), slice(3, 7)):
         alone = wing.numpy(layer(wing.array(x[:, text]), causal=True))
         np.testing.assert_allclose(packed[:, text], alone, atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("name", "options"),
-    [
-        ("window", {"size": 0}),
-        ("strided", {"stride": 0}),
-        ("dilated", {"size": 0, "dilation": 2}),
-        ("dilated", {"size": 2, "dilation": 0}),
-        ("global", {"n_global": 0}),
-        ("prefix", {"n_prefix": 0}),
-    ],
-)
-def test_a_mask_that_would_forbid_everything_is_refused(wing, name, options):
-    with pytest.raises(ValueError, match="must be a whole number of at least 1"):
-        getattr(wing.lib, f"{name}_mask")(T, **options)

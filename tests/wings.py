@@ -1,13 +1,23 @@
-"""The two wings behind one face, so that a test of a piece is written once."""
+"""The two wings behind one face, so that a test of a piece is written once.
+
+JAX compiles each operation anew for each shape: most of what the tests would cost. So a
+claim is proved in PyTorch for every option, in NNX for a few that stand for all, unless
+`WINGS=all` is set.
+"""
 
 import importlib
 import importlib.util
-from collections.abc import Callable
+import inspect
+import os
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
 from memory import stay_small
+
+ALL = os.environ.get("WINGS") == "all"
 
 
 class Wing:
@@ -149,6 +159,61 @@ def get_wing(name: str) -> Wing:
     if importlib.util.find_spec(FRAMEWORKS[name]) is None:
         pytest.skip(f"{FRAMEWORKS[name]} is not installed")
     return WINGS[name]()
+
+
+def each(names: str | tuple[str, ...], options: Iterable, nnx: Collection):
+    """Run a test with every option in PyTorch, and in NNX with those of `nnx`.
+
+    Args:
+        names: The arguments that take an option, beside `wing`.
+        options: What they take; a tuple for several names.
+        nnx: The options that stand for all.
+    """
+    several = not isinstance(names, str)
+    return pytest.mark.parametrize(
+        ("wing", *names) if several else ("wing", names),
+        [
+            (wing, *option) if several else (wing, option)
+            for wing in WINGS
+            for option in options
+            if ALL or wing == "torch" or option in nnx
+        ],
+        indirect=["wing"],
+    )
+
+
+def few(options: Iterable, n: int) -> list:
+    """The first options, for tests that compare the wings with each other."""
+    return list(options)[: None if ALL else n]
+
+
+def drawn(*strategies, examples: int = 30, **named):
+    """Hypothesis's `given` for a test of a wing; NNX sees a third of the examples."""
+
+    def decorate(test: Callable) -> Callable:
+        counts = {"torch": examples, "nnx": examples if ALL else -(-examples // 3)}
+        runs = {
+            wing: settings(max_examples=n)(given(*strategies, **named)(test))
+            for wing, n in counts.items()
+        }
+
+        def run(wing, **arguments):
+            runs[wing.name](wing=wing, **arguments)
+
+        run.__name__, run.__doc__ = test.__name__, test.__doc__
+        run.__signature__ = inspect.signature(runs["torch"])
+        return run
+
+    return decorate
+
+
+def assert_refused(call: Callable[[], object], words: Iterable[str]) -> str:
+    """The call raises a ValueError with all of these words; returns what it says."""
+    with pytest.raises(ValueError) as error:  # noqa: PT011 the words are checked below
+        call()
+    for word in words:
+        assert word in str(error.value), str(error.value)
+    return str(error.value)
 
 
 def assert_close(got, expected, dtype: str = "float64"):

@@ -124,12 +124,6 @@ def test_the_matched_filter_fails_under_overwhelming_noise():
     assert right.mean() < 0.5
 
 
-def test_one_seed_one_draw():
-    one, same, other = (data.drawn_shapes(3, seed=s) for s in (1, 1, 2))
-    assert (one.images == same.images).all()
-    assert (one.images != other.images).any()
-
-
 @pytest.mark.parametrize(
     ("settings", "words"),
     [

@@ -265,12 +265,6 @@ def test_the_same_firms_keep_their_network():
     assert (e.last_return[0] != e.last_return[1]).any()
 
 
-def test_one_seed_one_economy():
-    one, same, other = (data.economy(seed=s, n_quarters=3) for s in (1, 1, 2))
-    assert (one.next_return == same.next_return).all()
-    assert (one.next_return != other.next_return).any()
-
-
 @pytest.mark.parametrize(
     ("settings", "words"),
     [

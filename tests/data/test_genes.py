@@ -49,13 +49,6 @@ def test_how_often_each_letter_occurs_says_next_to_nothing():
         assert abs(np.corrcoef(counts, many.stops)[0, 1]) < 0.03
 
 
-def test_a_seed_gives_one_sample_and_another_seed_another(stretches):
-    again = genes.draw_genes(N, length=LENGTH, seed=3)
-    other = genes.draw_genes(N, length=LENGTH, seed=4)
-    np.testing.assert_array_equal(stretches.letters, again.letters)
-    assert (stretches.letters != other.letters).any()
-
-
 @pytest.mark.parametrize(
     "wrong", [{"n": 0}, {"n": 7}, {"n": 4, "length": 31}, {"n": 4, "length": 3}]
 )

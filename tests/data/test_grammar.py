@@ -265,12 +265,6 @@ def test_a_word_depends_on_the_text_through_its_class_alone():
         np.testing.assert_allclose(shares, shares[:1].repeat(len(shares), 0))
 
 
-def test_one_seed_one_sample():
-    g = grammar()
-    assert (g.sample(3, 17, seed=1) == g.sample(3, 17, seed=1)).all()
-    assert (g.sample(3, 17, seed=1) != g.sample(3, 17, seed=2)).any()
-
-
 def test_encode_and_decode_are_inverse():
     g = grammar()
     text = g.decode(g.sample(1, 37, seed=23)[0])

@@ -35,14 +35,6 @@ def test_without_statsmodels_the_error_names_the_extra(monkeypatch):
 
 
 @pytest.mark.parametrize("draw", [draw_wave, draw_spending])
-def test_one_seed_gives_one_sample(draw):
-    a, b, c = draw(13, seed=3), draw(13, seed=3), draw(13, seed=[3, 1])
-    np.testing.assert_array_equal(a.features, b.features)
-    np.testing.assert_array_equal(a.values, b.values)
-    assert not np.array_equal(a.values, c.values)
-
-
-@pytest.mark.parametrize("draw", [draw_wave, draw_spending])
 def test_values_scatter_around_the_truth_by_the_noise(draw):
     sample = draw(20_000, noise=0.5, seed=1)
     error = sample.values - sample.truth

@@ -85,14 +85,6 @@ def test_other_languages_and_directions():
     assert task.train.targets[0] == num2words(int(task.train.values[0]), lang="en")
 
 
-def test_one_seed_one_draw():
-    sizes = {"n_train": 7, "n_random": 3, "n_combinations": 3}
-    one, same, other = (data.numbers(seed=s, **sizes) for s in (1, 1, 2))
-    assert one.train.sources == same.train.sources
-    assert one.train.sources != other.train.sources
-    assert one.unseen == same.unseen
-
-
 @pytest.mark.parametrize(
     ("settings", "words"),
     [

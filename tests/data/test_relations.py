@@ -41,15 +41,6 @@ def test_the_change_is_what_came_in_minus_what_went_out(days):
             assert change[i] == is_open[supplier] - is_open[buyer]
 
 
-def test_a_seed_gives_one_sample_and_another_seed_another(days):
-    again = relations.draw_warehouses(N, n_firms=T, seed=3)
-    other = relations.draw_warehouses(N, n_firms=T, seed=4)
-    np.testing.assert_array_equal(days.ties, again.ties)
-    np.testing.assert_array_equal(days.is_open, again.is_open)
-    assert (days.ties != other.ties).any()
-    assert (days.is_open != other.is_open).any()
-
-
 def test_rings_and_openings_are_drawn_evenly():
     days = relations.draw_warehouses(4000, n_firms=5, seed=5)
     elsewhere = ~np.eye(5, dtype=bool)

@@ -164,20 +164,6 @@ def test_late_majority_is_labeled_by_the_right_part():
         assert len(left) % 2 == len(right) % 2 == 1
 
 
-def test_one_seed_one_draw():
-    draws = {
-        "induction": lambda seed: data.induction(5, seed=seed).tokens,
-        "recall": lambda seed: data.recall(5, seed=seed, distance=3).tokens,
-        "reversal": lambda seed: data.reversal(5, seed=seed).targets,
-        "first": lambda seed: data.which_came_first(6, seed=seed).tokens,
-        "majority": lambda seed: data.majority(5, seed=seed).tokens,
-        "late": lambda seed: data.late_majority(6, seed=seed).tokens,
-    }
-    for draw in draws.values():
-        assert (draw(1) == draw(1)).all()
-        assert (draw(1) != draw(2)).any()
-
-
 def test_chance_and_loss_agree_for_a_key():
     task = data.induction(3, seed=1, n_symbols=7)
     assert task.best_loss[1] == pytest.approx(math.log(7))

@@ -106,14 +106,6 @@ def test_other_windows_may_be_forecast():
     assert variance.shape == (3, 7)
 
 
-def test_one_seed_one_draw():
-    one, same, other = (data.sinusoids(3, seed=s) for s in (1, 1, 2))
-    assert (one.past == same.past).all()
-    assert (one.past != other.past).any()
-    assert one.past.shape == (3, 48)
-    assert one.future.shape == (3, 16)
-
-
 @pytest.mark.parametrize(
     ("settings", "words"),
     [

@@ -81,14 +81,6 @@ def test_counting_hits_reaches_the_bound_of_the_average():
     assert right.mean() == pytest.approx(suppliers.average_bound(), abs=0.01)
 
 
-def test_a_seed_gives_one_sample_and_another_seed_another(networks):
-    again = suppliers.draw_suppliers(N, makers=MAKERS, noise=0.0, seed=3)
-    other = suppliers.draw_suppliers(N, makers=MAKERS, noise=0.0, seed=4)
-    np.testing.assert_array_equal(networks.features, again.features)
-    np.testing.assert_array_equal(networks.edges, again.edges)
-    assert (networks.edges != other.edges).any()
-
-
 @pytest.mark.parametrize(
     "wrong", [{"n": 0}, {"n": 3, "makers": 1}, {"n": 3, "noise": 0.7}]
 )

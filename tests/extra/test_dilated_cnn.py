@@ -52,18 +52,6 @@ BAD = {
         lambda w: stack(w)(w.array(np.ones((B, T, D), int))),
         "x must hold floating-point numbers",
     ),
-    "half a layer": (
-        lambda w: stack(w, 1.5),
-        "n_layers must be a whole number",
-    ),
-    "no taps": (
-        lambda w: stack(w, kernel_size=0),
-        "kernel_size must be a whole number",
-    ),
-    "no width": (
-        lambda w: w.make(w.lib.DilatedCNN, 0, 1),
-        "d_model must be a whole number",
-    ),
 }
 
 

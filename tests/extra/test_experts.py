@@ -1,9 +1,11 @@
 """Mixture of experts: against the oracle, nothing dropped, and how it is balanced."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from models import randomize
-from wings import assert_close
+from wings import assert_close, each
 
 from course_lib import oracle
 
@@ -15,9 +17,11 @@ def build(wing, **options):
     return randomize(wing, wing.make(wing.lib.MixtureOfExperts, D, F, **options))
 
 
-@pytest.mark.parametrize("rows", [(1,), (N,), (2, 3)])
-@pytest.mark.parametrize("gate", ["softmax", "sigmoid"])
-@pytest.mark.parametrize("normalize", [True, False])
+@each(
+    ("rows", "gate", "normalize"),
+    list(product([(1,), (N,), (2, 3)], ["softmax", "sigmoid"], [True, False])),
+    nnx=[((N,), "softmax", True), ((2, 3), "sigmoid", False)],
+)
 def test_equals_the_oracle(wing, rng, rows, gate, normalize):
     routing = {"gate": gate, "normalize": normalize}
     options = routing | {"n_shared": 2, "balance_bias": True, "gated": normalize}

@@ -1,9 +1,11 @@
 """Latent attention: two forms of one computation, and what a cache of it holds."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from models import assert_wings_agree, randomize
-from wings import assert_close
+from wings import assert_close, each
 
 from course_lib import oracle
 
@@ -117,8 +119,7 @@ def test_what_does_not_fit_is_refused(wing, no_hook):
         model(wing.array(x), mask=wing.array(np.ones((B, T, T), bool)))
 
 
-@pytest.mark.parametrize("name", ["V2", "V3"])
-@pytest.mark.parametrize("q_lora_rank", [None, Q])
+@each(("name", "q_lora_rank"), list(product(["V2", "V3"], [None, Q])), nnx=[("V3", Q)])
 def test_equals_deepseeks_layer_in_transformers(wing, rng, name, q_lora_rank):
     """Theirs turns neighboring features, ours i with i + R/2: rows change places."""
     transformers = pytest.importorskip("transformers")

@@ -1,12 +1,13 @@
 """Quantized linear maps: against the oracle, the other wing, and what rounding does."""
 
 from importlib.metadata import version
+from itertools import product
 
 import numpy as np
 import pytest
 from models import MODELS, randomize
 from packaging.version import Version
-from wings import assert_close
+from wings import assert_close, each
 
 from course_lib import oracle
 from course_lib.config import LARGEST, GPTConfig
@@ -39,8 +40,11 @@ def unpacked(codes, kind):
     return np.stack([codes % 16, codes // 16], axis=-1).reshape(len(codes), -1) - 8.0
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("group", [None, GROUP, 1])
+@each(
+    ("group", "dtype"),
+    list(product([None, GROUP, 1], ["float64", "float32"])),
+    nnx=[(None, "float32"), (GROUP, "float64")],
+)
 @pytest.mark.parametrize("kind", KINDS)
 def test_equals_the_oracle(wing, rng, kind, group, dtype):
     w = weights(rng, dtype)
@@ -145,14 +149,15 @@ def gpt(wing, **options):
     return model, drawn
 
 
-@pytest.mark.parametrize("name", MODELS)
+@each("name", MODELS, nnx=["Seq2Seq"])
 @pytest.mark.usefixtures("rounds_once")
 def test_a_model_is_that_with_the_rounded_weights(wing, rng, name):
-    model, drawn = randomize(wing, MODELS[name].build(wing))
-    inputs = MODELS[name].draw(rng)
-    before = wing.numpy(MODELS[name].call(wing, model, inputs))
+    case = MODELS[name]
+    model, drawn = randomize(wing, case.build(wing))
+    inputs = case.draw(rng)
+    before = wing.numpy(case.call(wing, model, inputs))
     wing.lib.quantize(model, kind="e4m3")
-    found = wing.numpy(MODELS[name].call(wing, model, inputs))
+    found = wing.numpy(case.call(wing, model, inputs))
     stored = wing.lib.get_weights(model)
     rounded = {}
     for path, w in drawn.items():
@@ -160,13 +165,13 @@ def test_a_model_is_that_with_the_rounded_weights(wing, rng, name):
         if f"{part}.codes" in stored:
             w = oracle.dequantize(*oracle.quantize(w, "e4m3", w.shape[1]), "e4m3")
         rounded[path] = w
-    plain = randomize(wing, MODELS[name].build(wing))[0]
+    plain = case.random(wing)
     wing.lib.set_weights(plain, rounded)
-    assert_close(found, wing.numpy(MODELS[name].call(wing, plain, inputs)))
+    assert_close(found, wing.numpy(case.call(wing, plain, inputs)))
     assert np.abs(found - before).max() > 1e-6
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS, nnx=["int4"])
 def test_a_quantized_model_writes_with_a_cache_what_it_writes_without(wing, kind):
     model, _ = gpt(wing, kind=kind, group=6)
     prompt = wing.array(np.array([[3, 1, 4], [1, 5, 9]]))

@@ -1,8 +1,10 @@
 """The cache changes nothing but the work."""
 
+from itertools import product
+
 import numpy as np
 import pytest
-from wings import assert_close
+from wings import assert_close, each
 
 from course_lib.config import Seq2SeqConfig
 
@@ -18,8 +20,11 @@ def cache(wing, x, max_len=11):
     return wing.lib.KVCache(2, B, KV, max_len, D // H, like=x)
 
 
-@pytest.mark.parametrize("steps", [(1,) * T, (3, 1, 1, 2), (T,)])
-@pytest.mark.parametrize("positions", ["none", "rotary"])
+@each(
+    ("steps", "positions"),
+    list(product([(3, 1, 1, 2), (1,) * T, (T,)], ["none", "rotary"])),
+    nnx=[((3, 1, 1, 2), "none"), ((3, 1, 1, 2), "rotary")],
+)
 def test_reading_in_parts_equals_reading_at_once(wing, rng, steps, positions):
     rotary = wing.lib.Rotary(D // H) if positions == "rotary" else None
     model = layer(wing, rotary=rotary)

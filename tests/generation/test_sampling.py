@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
+from wings import drawn
 
 from course_lib import oracle
 
-rows = st.lists(
-    st.floats(-8, 8, width=32).map(lambda x: round(x, 2)), min_size=1, max_size=11
+numbers = st.floats(-8, 8, width=32).map(lambda x: round(x, 2))
+rows = st.sampled_from([1, 2, 11]).flatmap(  # few, since JAX compiles each new length
+    lambda n: st.lists(numbers, min_size=n, max_size=n)
 )
 
 
@@ -16,7 +17,7 @@ def kept(wing, logits):
     return np.isfinite(wing.numpy(logits))
 
 
-@given(rows, st.integers(1, 13))
+@drawn(rows, st.integers(1, 13))
 def test_top_k_keeps_what_the_oracle_keeps(wing, logits, k):
     got = kept(wing, wing.lib.keep_top_k(wing.array(logits, "float64"), k))
     assert got.sum() == min(k, len(logits))
@@ -24,7 +25,7 @@ def test_top_k_keeps_what_the_oracle_keeps(wing, logits, k):
     np.testing.assert_array_equal(got, expected)
 
 
-@given(rows, st.floats(0.01, 0.99))
+@drawn(rows, st.floats(0.01, 0.99))
 def test_top_p_keeps_the_smallest_set_with_that_mass(wing, logits, p):
     shares = np.sort(oracle.softmax(np.array(logits)))[::-1].cumsum()
     if np.abs(shares - p).min() < 1e-9:
@@ -38,7 +39,7 @@ def test_top_p_keeps_the_smallest_set_with_that_mass(wing, logits, p):
     assert mass[got].sum() - mass[got].min() < p  # one fewer would not do
 
 
-@given(rows, st.floats(0.01, 1))
+@drawn(rows, st.floats(0.01, 1))
 def test_min_p_keeps_what_is_likely_beside_the_likeliest(wing, logits, p):
     mass = oracle.softmax(np.array(logits))
     if np.abs(mass / mass.max() - p).min() < 1e-9 and p < 1:
@@ -50,7 +51,7 @@ def test_min_p_keeps_what_is_likely_beside_the_likeliest(wing, logits, p):
     assert got[mass.argmax()]
 
 
-@given(rows, st.floats(0.5, 3), st.data())
+@drawn(rows, st.floats(0.5, 3), st.data())
 def test_a_penalty_lowers_what_was_seen_and_nothing_else(wing, logits, penalty, data):
     text = data.draw(st.lists(st.integers(0, len(logits) - 1), max_size=5))
     seen = np.isin(np.arange(len(logits)), text)
@@ -90,7 +91,7 @@ def test_settings_of_one_keep_everything(wing, rng):
     np.testing.assert_array_equal(wing.numpy(same), wing.numpy(logits))
 
 
-@given(rows, st.floats(0, 0.999999))
+@drawn(rows, st.floats(0, 0.999999))
 def test_a_number_falls_into_the_oracles_token(wing, logits, uniform):
     edges = oracle.softmax(np.array(logits)).cumsum()
     if np.abs(edges - uniform).min() < 1e-9:
@@ -127,7 +128,7 @@ def test_greedy_takes_the_first_of_equals(wing):
 def test_both_wings_draw_the_same(both, rng):
     logits = rng.standard_normal((997, 31)).astype("float32")
     uniform = rng.random(997).astype("float32")
-    drawn = [
+    ids = [
         w.numpy(
             w.lib.sample(
                 w.lib.keep_top_p(w.lib.keep_top_k(w.array(logits), 11), 0.9),
@@ -136,7 +137,7 @@ def test_both_wings_draw_the_same(both, rng):
         )
         for w in both
     ]
-    np.testing.assert_array_equal(drawn[0], drawn[1])
+    np.testing.assert_array_equal(ids[0], ids[1])
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from models import randomize
+from wings import each
 
 from course_lib import oracle
 from course_lib.config import GPTConfig
@@ -120,7 +121,7 @@ def test_the_law_of_a_text_is_the_targets(n_draft):
         np.testing.assert_allclose(found[text], mass, atol=1e-12)
 
 
-@pytest.mark.parametrize("cached", [True, False])
+@each("cached", [True, False], nnx=[])
 def test_the_law_of_a_gpts_text_is_its_own(wing, cached):
     config = dataclasses.replace(SMALL, vocab_size=2, max_len=7)
     target, draft = gpt(wing, config), gpt(wing, config, seed=1)
@@ -140,44 +141,45 @@ def test_the_law_of_a_gpts_text_is_its_own(wing, cached):
         np.testing.assert_allclose(found[text], np.prod(shares), rtol=1e-5)
 
 
-@pytest.mark.parametrize("position", ["learned", "rotary", "alibi"])
-@pytest.mark.parametrize("cached", [True, False])
-def test_greedy_is_greedy_whatever_the_draft(wing, position, cached):
+@each(
+    ("position", "cached", "n_draft"),
+    list(product(["learned", "rotary", "alibi"], [True, False], [1, 4, 17])),
+    nnx=[("learned", True, 4)],
+)
+def test_greedy_is_greedy_whatever_the_draft(wing, position, cached, n_draft):
     target = gpt(wing, dataclasses.replace(CONFIG, position=position))
     draft = gpt(wing, dataclasses.replace(SMALL, position=position), seed=1)
     expected = wing.lib.generate(target, PROMPTS, max_new_tokens=11, temperature=0.0)
-    for n_draft in (1, 4, 17):
-        found = wing.lib.speculate(
-            target, draft, PROMPTS, max_new_tokens=11, n_draft=n_draft,
-            temperature=0.0, use_cache=cached,
-        )  # fmt: skip
-        assert [one.tokens for one in found] == expected
-        assert any(one.n_accepted < one.n_tested for one in found)
-
-
-def test_a_draft_like_the_target_is_always_right(wing, models):
-    target, _ = models(wing)
-    (found,) = wing.lib.speculate(
-        target, target, [[1, 2]], max_new_tokens=17, n_draft=4, top_p=0.9
-    )
-    assert found.n_reads == 4  # 5 + 5 + 5 + 2
-    assert found.n_accepted == found.n_tested == 13
-    assert len(found.tokens) == 17
+    found = wing.lib.speculate(
+        target, draft, PROMPTS, max_new_tokens=11, n_draft=n_draft,
+        temperature=0.0, use_cache=cached,
+    )  # fmt: skip
+    assert [one.tokens for one in found] == expected
+    assert any(one.n_accepted < one.n_tested for one in found)
 
 
 SETTINGS = [
     {},
-    {"use_cache": False},
-    {"n_draft": 1, "seed": 3},
+    {"use_cache": False, "n_draft": 1, "seed": 3},
     {"temperature": 0.7, "top_k": 5, "top_p": 0.9, "min_p": 0.05},
     {"stop_token": 2, "stop": [[3, 4], [5]]},
 ]
 
 
+def test_a_draft_like_the_target_is_always_right(wing, models):
+    target, _ = models(wing)
+    (found,) = wing.lib.speculate(
+        target, target, [[1, 2]], max_new_tokens=13, n_draft=4, **SETTINGS[2]
+    )
+    assert found.n_reads == 3  # 5 + 5 + 3
+    assert found.n_accepted == found.n_tested == 10
+    assert len(found.tokens) == 13
+
+
 @pytest.mark.parametrize("settings", SETTINGS)
 def test_both_wings_write_the_same(both, models, settings):
     found = [
-        w.lib.speculate(*models(w), PROMPTS, max_new_tokens=17, **settings)
+        w.lib.speculate(*models(w), PROMPTS, max_new_tokens=11, **settings)
         for w in both
     ]
     assert found[0] == found[1]
@@ -196,7 +198,7 @@ def test_the_cache_and_the_company_change_nothing(wing, models):
 
 def test_stop_words_end_the_text_and_the_reading(wing, models):
     pair = models(wing)
-    how = {"max_new_tokens": 17, "temperature": 0.0}
+    how = {"max_new_tokens": 11, "temperature": 0.0}
     (free,) = wing.lib.speculate(*pair, PROMPTS[:1], **how)
     words = [free.tokens[3:5]]
     (found,) = wing.lib.speculate(*pair, PROMPTS[:1], stop=words, **how)
@@ -205,9 +207,10 @@ def test_stop_words_end_the_text_and_the_reading(wing, models):
     assert found.n_reads < free.n_reads
 
 
-def test_both_models_are_left_in_training(wing):
+@each("rate", [0.5], nnx=[])
+def test_both_models_are_left_in_training(wing, rate):
     pair = [
-        gpt(wing, dataclasses.replace(c, dropout=0.5), seed)
+        gpt(wing, dataclasses.replace(c, dropout=rate), seed)
         for seed, c in enumerate((CONFIG, SMALL))
     ]
     expected = wing.lib.speculate(*pair, PROMPTS, max_new_tokens=5)

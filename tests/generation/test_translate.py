@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from models import randomize
-from wings import assert_close
+from wings import assert_close, each
 
 from course_lib.config import Seq2SeqConfig
 
@@ -100,7 +100,7 @@ def test_one_beam_is_never_worse_than_greedy_and_more_find_more(
     assert found[V * V][0].log_prob >= found[1][0].log_prob - 1e-9
 
 
-@pytest.mark.parametrize("kind", ["transformer", "recurrent", "without a table"])
+@each("kind", ["transformer", "recurrent", "without a table"], nnx=["recurrent"])
 def test_writing_in_parts_equals_writing_at_once(wing, rng, kind):
     model = wing.cast(build(wing, kind), "float64")
     memory = model.encode(wing.array(source(rng)))

@@ -74,6 +74,23 @@ def logits(wing, model, *arrays, **masks):
     return wing.numpy(model(*given, **named))
 
 
+def assert_same_logits(wing, folder, theirs, ids):
+    """What is loaded from the folder says what their model says; returns it."""
+    ours = load(folder, wing.name)
+    assert_logits(logits(wing, ours, ids), theirs(torch.from_numpy(ids)).logits)
+    return ours
+
+
+def assert_read_alike(both, folder):
+    """Both wings read the same configuration, and the same numbers."""
+    ours = [load(folder, wing.name) for wing in both]
+    assert ours[0].config == ours[1].config
+    first, second = (w.lib.get_weights(m) for w, m in zip(both, ours, strict=True))
+    assert first.keys() == second.keys()
+    for name in first:
+        np.testing.assert_array_equal(second[name], first[name])
+
+
 def greedy(theirs, prompts, n):
     """The n likeliest tokens after each prompt, one after the other, by their model."""
     return [

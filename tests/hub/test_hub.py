@@ -10,6 +10,8 @@ from published import (
     MAX,
     V,
     assert_logits,
+    assert_read_alike,
+    assert_same_logits,
     edit,
     greedy,
     logits,
@@ -20,6 +22,7 @@ from published import (
     torch,
     transformers,
 )
+from wings import each
 
 from course_lib.config import GPTConfig
 from course_lib.hub import load
@@ -39,23 +42,21 @@ def saved_gpt2(tmp_path):
     return save(gpt2(), tmp_path)
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"n_head": 5, "n_embd": 35, "n_layer": 3, "n_inner": 17},
-        {"activation_function": "relu", "n_head": 1, "n_layer": 1},
-        {"activation_function": "gelu", "layer_norm_epsilon": 0.1},
-        {"activation_function": "silu", "tie_word_embeddings": False},
-        {"activation_function": "gelu_pytorch_tanh", "n_inner": 5},
-    ],
-    ids=lambda options: "-".join(map(str, options.values())) or "plain",
-)
+FORMS = [
+    {},
+    {"activation_function": "silu", "tie_word_embeddings": False},
+    {"n_head": 5, "n_embd": 35, "n_layer": 3, "n_inner": 17},
+    {"activation_function": "relu", "n_head": 1, "n_layer": 1},
+    {"activation_function": "gelu", "layer_norm_epsilon": 0.1},
+    {"activation_function": "gelu_pytorch_tanh", "n_inner": 5},
+]
+
+
+@each("options", FORMS, nnx=FORMS[:2])
 def test_gpt2_gives_the_same_logits_and_text(wing, rng, tmp_path, options):
     theirs = gpt2(**options)
-    ours = load(save(theirs, tmp_path), wing.name)
     ids = rng.integers(0, V, (2, 7))
-    assert_logits(logits(wing, ours, ids), theirs(torch.from_numpy(ids)).logits)
+    ours = assert_same_logits(wing, save(theirs, tmp_path), theirs, ids)
     prompts = [ids[0, :3], ids[1, :5]]
     expected = greedy(theirs, prompts, 5)
     text = wing.lib.generate(ours, prompts, max_new_tokens=5, temperature=0.0)
@@ -92,11 +93,9 @@ def test_the_model_is_ours_in_evaluation_and_has_its_config(wing, saved_gpt2):
     np.testing.assert_array_equal(logits(wing, model, ids), logits(wing, model, ids))
 
 
-def test_both_wings_get_the_same_weights(both, saved_gpt2):
-    first, second = (w.lib.get_weights(load(saved_gpt2, w.name)) for w in both)
-    assert first.keys() == second.keys()
-    for name in first:
-        np.testing.assert_array_equal(first[name], second[name])
+@pytest.mark.parametrize("options", FORMS)
+def test_both_wings_read_the_same(both, tmp_path, options):
+    assert_read_alike(both, save(gpt2(**options), tmp_path))
 
 
 def test_loading_draws_nothing_from_the_callers_random_numbers(saved_gpt2):
@@ -122,28 +121,23 @@ def test_gpt2s_first_files_are_read_too(wing, rng, tmp_path):
 
     rewrite(tmp_path, age)
     edit(tmp_path, n_ctx=MAX, scale_attn_weights=..., tie_word_embeddings=...)
-    ids = rng.integers(0, V, (2, 7))
-    ours = load(tmp_path, wing.name)
-    assert_logits(logits(wing, ours, ids), theirs(torch.from_numpy(ids)).logits)
+    assert_same_logits(wing, tmp_path, theirs, rng.integers(0, V, (2, 7)))
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float64"])
 def test_checkpoints_of_other_widths_are_read_into_32_bits(wing, rng, tmp_path, dtype):
     theirs = gpt2().to(getattr(torch, dtype))
-    ours = load(save(theirs, tmp_path), wing.name)
+    save(theirs, tmp_path)
     assert json.loads((tmp_path / "config.json").read_text())["dtype"] == dtype
-    ids = rng.integers(0, V, (2, 7))
     theirs = theirs.float()  # exact from 16 bits, and computed as wide as ours
-    assert_logits(logits(wing, ours, ids), theirs(torch.from_numpy(ids)).logits)
+    assert_same_logits(wing, tmp_path, theirs, rng.integers(0, V, (2, 7)))
 
 
 def test_a_checkpoint_in_parts_is_read_whole(wing, rng, tmp_path):
     theirs = gpt2()
     save(theirs, tmp_path, max_shard_size="4KB")
     assert len(list(tmp_path.glob("model-*-of-*.safetensors"))) > 2
-    ids = rng.integers(0, V, (2, 7))
-    ours = load(tmp_path, wing.name)
-    assert_logits(logits(wing, ours, ids), theirs(torch.from_numpy(ids)).logits)
+    assert_same_logits(wing, tmp_path, theirs, rng.integers(0, V, (2, 7)))
 
 
 # Refusals
@@ -219,9 +213,7 @@ def test_a_head_that_is_called_tied_must_be_it(wing, rng, tmp_path):
     save(theirs, tmp_path)
     head = "lm_head.weight"
     rewrite(tmp_path, lambda a: a | {head: a["transformer.wte.weight"].copy()})
-    ids = rng.integers(0, V, (2, 7))
-    ours = load(tmp_path, wing.name)
-    assert_logits(logits(wing, ours, ids), theirs(torch.from_numpy(ids)).logits)
+    assert_same_logits(wing, tmp_path, theirs, rng.integers(0, V, (2, 7)))
     rewrite(tmp_path, lambda a: a | {head: a[head] + 1})
     refuse(tmp_path, "lm_head.weight.*must be equal|wte.weight.*must be equal")
 

@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 from published import (
     BEFORE_5,
-    assert_logits,
+    assert_read_alike,
+    assert_same_logits,
     edit,
-    logits,
     randomize,
     refuse,
     rewrite,
     save,
-    torch,
     transformers,
 )
+from wings import each
 
 from course_lib.hub import load
 
@@ -25,24 +25,27 @@ def vit(seed=0, **options):
     return randomize(transformers.ViTForImageClassification(config), seed)
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"image_size": [6, 15], "patch_size": [3, 3], "num_channels": 1},
-        {"num_attention_heads": 5, "hidden_size": 35, "num_hidden_layers": 3},
-        {"hidden_act": "gelu_pytorch_tanh", "layer_norm_eps": 0.1, "num_labels": 2},
-        {"hidden_act": "relu", "num_hidden_layers": 1, "patch_size": 2},
-    ],
-    ids=lambda options: "-".join(map(str, options.values())) or "plain",
-)
+FORMS = [
+    {},
+    {"image_size": [6, 15], "patch_size": [3, 3], "num_channels": 1},
+    {"num_attention_heads": 5, "hidden_size": 35, "num_hidden_layers": 3},
+    {"hidden_act": "gelu_pytorch_tanh", "layer_norm_eps": 0.1, "num_labels": 2},
+    {"hidden_act": "relu", "num_hidden_layers": 1, "patch_size": 2},
+]
+
+
+@pytest.mark.parametrize("options", FORMS)
+def test_both_wings_read_the_same(both, tmp_path, options):
+    assert_read_alike(both, save(vit(**options), tmp_path))
+
+
+@each("options", FORMS, nnx=FORMS[:1])
 def test_vit_sees_the_same_classes(wing, rng, tmp_path, options):
     theirs = vit(**options)
     ours = load(save(theirs, tmp_path), wing.name)
     assert type(ours) is wing.lib.ViT
     shape = 2, ours.config.n_channels, *ours.config.image_shape
-    images = rng.standard_normal(shape, np.float32)
-    assert_logits(logits(wing, ours, images), theirs(torch.from_numpy(images)).logits)
+    assert_same_logits(wing, tmp_path, theirs, rng.standard_normal(shape, np.float32))
 
 
 @pytest.mark.skipif(BEFORE_5, reason="transformers before 5 has the older names alone")
@@ -53,8 +56,7 @@ def test_vit_is_read_under_its_newer_names_too(wing, rng, tmp_path):
     assert "vit.layers.0.attention.q_proj.weight" in new
     rewrite(tmp_path, lambda arrays: new)
     images = rng.standard_normal((2, 3, 14, 14), np.float32)
-    ours = load(tmp_path, wing.name)
-    assert_logits(logits(wing, ours, images), theirs(torch.from_numpy(images)).logits)
+    assert_same_logits(wing, tmp_path, theirs, images)
 
 
 @pytest.mark.parametrize(
