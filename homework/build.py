@@ -108,11 +108,6 @@ def assignment(
             for q in asked
             if not q.by_hand
         ],
-        "by_hand": [
-            {key: q.options[key] for key in ("name", "points")}
-            for q in asked
-            if q.by_hand
-        ],
         "solutions": solutions,
     }
 

@@ -9,8 +9,8 @@ An assignment is a file like
                {"exercise": "multihead", "answer": "MyMultiHead", "points": 6}]}
 
 which `make homework` writes. A submission is an .ipynb or .py file called after its
-student, or a folder with one in it. Each runs in a sandbox. Its row is kept in
-`journal.jsonl` as soon as it is known, so that a run that was interrupted goes on.
+student, or a folder with one in it. Each runs in a sandbox. Its row is kept in `rows`
+as soon as it is known, so that a run that was interrupted goes on.
 """
 
 import argparse
@@ -18,6 +18,7 @@ import hashlib
 import json
 import secrets
 import sys
+from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
@@ -28,11 +29,9 @@ sys.path[:0] = [p for p in (str(ROOT), str(ROOT / "homework")) if p not in sys.p
 
 from marker import tables  # noqa: E402
 from marker.assignment import Assignment  # noqa: E402
-from marker.hand import Hand  # noqa: E402
 from marker.handed_in import LARGEST, HandedIn, find, read_roster, same  # noqa: E402
 from marker.isolation import BARE, WAYS, Isolation, choose  # noqa: E402
-from marker.journal import Journal, replace_file  # noqa: E402
-from marker.mark import Limits, Marker  # noqa: E402
+from marker.mark import Limits, Marker, empty  # noqa: E402
 
 import course_lib  # noqa: E402
 
@@ -46,10 +45,9 @@ def grade(
     seed: int,
     limits: Limits | None = None,
     jobs: int = 1,
-    questions: tuple[str, ...] = (),
-    again: bool = False,
+    again: Collection[str] = (),
 ) -> list[dict[str, Any]]:
-    """Mark what was found, but for what the journal in `out` has already.
+    """Mark what was found, but for what an earlier run has left in `out`.
 
     Args:
         assignment: What was to be handed in.
@@ -59,53 +57,42 @@ def grade(
         seed: Draws the cases.
         limits: What a submission may take.
         jobs: Submissions at a time.
-        questions: Mark these alone, and keep what the journal has of the others.
-        again: Mark also what the journal has.
+        again: Students who are marked again.
 
     Returns:
         A row a student.
     """
-    limits, journal = limits or Limits(), Journal(out / "journal.jsonl")
+    limits = limits or Limits()
     kept = asdict(assignment) | {"seed": seed, "limits": asdict(limits)}
     kept |= {"isolation": isolation.name, "code": digest()}
-    common = hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()
+    common = json.dumps(kept, sort_keys=True)
 
-    def key(one: HandedIn) -> str:
+    def file(one: HandedIn) -> Path:
+        """Another one for whatever else a row depends on."""
         raw = b""
         if one.path is not None:
-            with open(one.path, "rb") as file:
-                raw = file.read(LARGEST + 1)
+            with open(one.path, "rb") as opened:
+                raw = opened.read(LARGEST + 1)
         about = f"{common} {one.student} {one.notes}".encode("utf-8", "replace")
-        return hashlib.sha256(about + b"\0" + raw).hexdigest()
+        name = hashlib.sha256(about + b"\0" + raw).hexdigest()
+        return out / "rows" / f"{name}.json"
 
     def one_row(one: HandedIn) -> dict[str, Any]:
         try:
-            name = key(one)
+            before = file(one)
         except OSError as error:
-            row = {**_EMPTY, "student": one.student, "name": one.name}
-            return row | {
-                "isolation": isolation.name,
-                "message": f"It can't be graded: {error}",
-            }
-        before = journal.rows.get(name)
-        if before is not None and not again:
-            return before
-        row = marker.mark(one, questions if before else ())
-        if questions and before is not None and before["parts"]:
-            new = {p["answer"]: p for p in row["parts"]}
-            row["parts"] = [new.get(p["answer"], p) for p in before["parts"]]
-        row = journal.add(name, row)
-        say(row)
-        return row
-
-    def say(row: dict[str, Any]) -> None:
-        points = [p["points"] for p in row["parts"]]
-        known = sum(p for p in points if p is not None)
-        said = f"{known:g}" if row["marked"] and None not in points else "not graded"
-        text = f"{row['student']}: {said}"
+            why = f"It can't be graded: {error}"
+            return {**empty(one), "isolation": isolation.name, "message": why}
+        if before.exists() and one.student not in again:
+            return json.loads(before.read_text("utf-8"))
+        row = tables.strict(marker.mark(one))
+        tables.replace_file(before, json.dumps(row, allow_nan=False))
+        points = tables.points(row)
+        text = f"{row['student']}: {'not graded' if points is None else f'{points:g}'}"
         text += "" if isolation.safe else " (not isolated)"
         sys.stdout.write(text.encode("ascii", "backslashreplace").decode() + "\n")
         sys.stdout.flush()
+        return row
 
     marking = Marker(assignment, isolation, seed, limits)
     with marking as marker, ThreadPoolExecutor(jobs) as pool:
@@ -121,19 +108,13 @@ def digest() -> str:
     return made.hexdigest()
 
 
-_EMPTY: dict[str, Any] = {
-    **{"file": "", "wing": "", "alias": "", "marked": False},
-    **{"notes": [], "odd": [], "parts": []},
-}
-
-
 def keep_seed(assignment: Assignment, out: Path) -> int:
     """The assignment's seed, or one that is drawn once and kept beside the marks."""
     if assignment.seed is not None:
         return assignment.seed
     file = out / "seed.json"
     if not file.exists():
-        replace_file(file, json.dumps(secrets.randbelow(2**31)))
+        tables.replace_file(file, json.dumps(secrets.randbelow(2**31)))
         file.chmod(0o600)
     return int(json.loads(file.read_text()))
 
@@ -145,57 +126,43 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("submissions", type=Path, help="a folder, one file a student")
     parser.add_argument("--out", type=Path, default=Path("marks"))
     parser.add_argument("--roster", type=Path, help="a table: file, id, name")
-    parser.add_argument("--hand", type=Path, help="a table of marks by hand")
-    parser.add_argument(
-        "--late", type=float, default=0.1, help="share a day late costs"
-    )
     parser.add_argument("--isolation", choices=WAYS, default="", help="bubblewrap")
     parser.add_argument("--bare", action="store_true", help="without isolation")
     parser.add_argument("--student", action="append", default=[], help="mark again")
-    parser.add_argument("--question", action="append", default=[], help="mark again")
     parser.add_argument("--jobs", type=int, default=1, help="submissions at a time")
     parser.add_argument("--seconds", type=float, default=Limits.seconds)
     parser.add_argument("--explore-seconds", type=float, default=Limits.explore_seconds)
     parser.add_argument("--megabytes", type=int, default=Limits.megabytes)
     given = parser.parse_args(arguments)
     assignment = Assignment.read(given.assignment)
-    unknown = set(given.question) - {part.answer for part in assignment.parts}
-    if unknown:
-        parser.error(f"no question {', '.join(sorted(unknown))} in this assignment.")
     try:
         isolation = choose("bare" if given.bare else given.isolation)
-        names = [q.name for q in assignment.by_hand]
-        names += [part.answer for part in assignment.parts]
-        hand = Hand(given.hand, given.late, names)
         roster = read_roster(given.roster) if given.roster else None
     except (ValueError, OSError) as error:
         parser.error(str(error))
     if not isolation.safe:
         sys.stdout.write(f"Careful, {BARE}.\n")
     found = find(given.submissions, roster)
-    students = {same(name) for name in given.student}
-    asked = [one for one in found if same(one.student) in students]
-    if students and not asked:
+    asked = {same(name) for name in given.student}
+    again = [one.student for one in found if asked & one.names]
+    if asked and not again:
         parser.error(f"nobody is called {', '.join(given.student)}.")
-    limits = Limits(
-        seconds=given.seconds,
-        explore_seconds=given.explore_seconds,
-        megabytes=given.megabytes,
+    rows = grade(
+        *(assignment, found, given.out, isolation),
+        seed=(seed := keep_seed(assignment, given.out)),
+        limits=Limits(
+            seconds=given.seconds,
+            explore_seconds=given.explore_seconds,
+            megabytes=given.megabytes,
+        ),
+        jobs=given.jobs,
+        again=again,
     )
-    common = {"seed": keep_seed(assignment, given.out), "limits": limits}
-    common["jobs"] = given.jobs
-    if students or given.question:
-        questions = tuple(given.question)
-        grade(
-            *(assignment, asked or found, given.out, isolation),
-            **common,
-            questions=questions,
-            again=True,
-        )
-    rows = grade(assignment, found, given.out, isolation, **common)
-    tables.write(rows, assignment, common["seed"], given.out, hand)
-    shown = given.out / "marks.csv"
-    sys.stdout.write(f"{len(rows)} students: {shown}\n")
+    tables.write(rows, assignment, seed, given.out)
+    look = sum(bool(tables.flags(row)) for row in rows)
+    sys.stdout.write(
+        f"{len(rows)} students, {look} with flags: {given.out / 'marks.csv'}\n"
+    )
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ on the marker's side, on data from a seed that the student doesn't know.
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from course_lib.data.firms import r_squared
 from course_lib.homework.exercise import Case
-from course_lib.homework.report import CaseMark, Report, Score, versions
+from course_lib.homework.report import CaseMark, Marker, Report, Score
 from course_lib.homework.running import Outcome, Task
 
 STEPS = 10  # points are given in tenths
@@ -90,7 +90,7 @@ class Challenge:
 CHALLENGES: dict[str, Challenge] = {}  # files in `topics` add theirs
 
 
-class Trial:
+class Trial(Marker):
     """The data of one challenge and one seed, and the score of an answer to them.
 
     Args:
@@ -100,11 +100,14 @@ class Trial:
         seed: Draws the data.
     """
 
+    kind = "challenge"
+
     def __init__(self, name: str, challenge: Challenge, wing: str, seed: int):
-        self.name, self.challenge, self.wing, self.seed = name, challenge, wing, seed
+        super().__init__(name, wing, seed)
+        self.challenge = challenge
         self.draws = dict(challenge.draw(np.random.default_rng(seed)))
 
-    def task(self, **_limits: float) -> Task:
+    def task(self, seconds: float = 0.0) -> Task:
         """What the student's side needs; the limit on time is the challenge's own."""
         return Task(
             wing=self.wing,
@@ -113,12 +116,11 @@ class Trial:
             seconds=self.challenge.seconds,
         )
 
-    def report(self, outcomes: Iterable[Outcome]) -> Report:
+    def compare(self, outcomes: list[Outcome]) -> Report:
         """The score, a mean over the draws, and the tenths of the points that it earns.
 
         A draw without a result counts as the baseline's.
         """
-        outcomes = list(outcomes)
         pairs = list(zip(self.draws.values(), outcomes, strict=True))
         troubles = [self._trouble(draw, outcome) for draw, outcome in pairs]
         scores = [
@@ -134,27 +136,19 @@ class Trial:
             measure=self.challenge.measure,
         )
         share = self.share(mean)
-        marks = tuple(
+        marks = [
             CaseMark(name, not trouble and share == 1, trouble or str(mean), "", share)
             for name, trouble in zip(self.draws, troubles, strict=True)
+        ]
+        flag = (
+            f"the score is {mean.way:.0%} of the way to the best that could be known: "
+            "read the answer"
         )
-        used = tuple(dict.fromkeys(u for o in outcomes for u in o.used))
-        first = next((t for t in troubles if t), "")
-        return Report(
-            exercise=self.name,
-            wing=self.wing,
-            cases=marks,
-            message=self._message(mean, share, first, used),
-            used=used,
-            seed=self.seed,
-            versions=versions(self.wing),
-            score=None if all(troubles) or used else mean,
-            flag=(
-                f"the score is {mean.way:.0%} of the way to the best that could be "
-                "known: read the answer"
-                if mean.way > BEYOND and not used
-                else ""
-            ),
+        return self.made(
+            marks,
+            self._message(mean, share, next(filter(None, troubles), "")),
+            score=None if all(troubles) else mean,
+            flag=flag if mean.way > BEYOND else "",
         )
 
     def share(self, score: Score) -> float:
@@ -177,14 +171,7 @@ class Trial:
         wrong = int((~np.isfinite(got)).sum())
         return f"{wrong} of its {got.size} numbers are NaN or infinite." * bool(wrong)
 
-    def _message(
-        self, score: Score, share: float, trouble: str, used: tuple[str, ...]
-    ) -> str:
-        if used:
-            return (
-                f"It calls {used[0]}, which this challenge does not allow: "
-                "write that part yourself."
-            )
+    def _message(self, score: Score, share: float, trouble: str) -> str:
         if trouble:
             return f"Called as {self.challenge.call}, {trouble}"
         return (

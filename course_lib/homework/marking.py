@@ -1,15 +1,16 @@
 """The teacher's side of marking: compare with the oracle, and find the likely slip."""
 
+import functools
 import importlib.util
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
 from course_lib.homework.exercise import Arrays, Case, Exercise
-from course_lib.homework.report import CaseMark, Report, versions
+from course_lib.homework.report import CaseMark, Marker, Report
 from course_lib.homework.running import Outcome, Task
 from course_lib.optional import missing
 
@@ -29,7 +30,31 @@ def check_wing(wing: str) -> None:
         raise missing(f'wing="{wing}" needs', name, wing)
 
 
-class Marking:
+@dataclass
+class _Case:
+    """One case: what is asked, what is due, and what came."""
+
+    number: int
+    name: str
+    given: Case
+    due: list[np.ndarray]
+    came: Outcome
+
+    def __post_init__(self):
+        got, self.ran = self.came.outputs, not self.came.trouble
+        self.right = self.ran and _all(_same, got, self.due)
+        # Right numbers of another kind, such as a mask of floats, are no slip.
+        self.off = self.ran and not _all(_alike, got, self.due)
+
+    def is_like(self, made: Sequence[np.ndarray], *, loose: bool) -> bool:
+        """Whether these numbers came; loosely, also where a row of 0/0 was set to 0."""
+        got = self.came.outputs
+        if loose:
+            got, made = ([np.nan_to_num(x) for x in xs] for xs in (got, made))
+        return _all(_alike, got, made)
+
+
+class Marking(Marker):
     """The cases of one exercise and one seed, and the marks of an answer to them.
 
     Args:
@@ -39,12 +64,16 @@ class Marking:
         seed: Draws the cases.
     """
 
+    kind = "exercise"
+
     def __init__(self, name: str, exercise: Exercise, wing: str, seed: int):
-        self.name, self.exercise, self.wing, self.seed = name, exercise, wing, seed
+        super().__init__(name, wing, seed)
+        self.exercise = exercise
         self.cases, self.weights = exercise.draw(seed)
         self.expected = [self._arrays(exercise.oracle, c) for c in self.cases.values()]
+        self._slipped = functools.cache(self._slip)
 
-    def task(self, **limits: Any) -> Task:
+    def task(self, seconds: float = 30.0) -> Task:
         """What the student's side needs."""
         return Task(
             wing=self.wing,
@@ -54,126 +83,86 @@ class Marking:
             build=self.exercise.build,
             keywords=self.exercise.keywords,
             forbidden=self.exercise.forbidden,
-            **limits,
+            seconds=seconds,
         )
+
+    def compare(self, outcomes: list[Outcome]) -> Report:
+        """Every case, and in the message the first that failed."""
+        asked = zip(self.cases.items(), self.expected, outcomes, strict=True)
+        cases = [
+            _Case(n, name, given, due, came)
+            for n, ((name, given), due, came) in enumerate(asked)
+        ]
+        slips = self._find_slips(cases)
+        marks = [self._mark(case, slips.get(case.name, "")) for case in cases]
+        wrong = [mark for mark in marks if not mark.passed]
+        if not wrong:
+            agreed = ", ".join(self.cases)
+            return self.made(marks, f"It agrees with the right result in: {agreed}.")
+        message, first = wrong[0].message, wrong[0].slip
+        if other := next((m for m in wrong if m.slip not in ("", first)), None):
+            message += f' Likely slip in the case "{other.name}": {other.slip}.'
+        return self.made(marks, message)
+
+    def _mark(self, case: _Case, slip: str) -> CaseMark:
+        if case.right:
+            return CaseMark(case.name, True, "It agrees with the right result.", "", 1)
+        found = case.came.trouble or _describe(case.came.outputs, case.due)
+        if case.off:
+            none = " It matches none of the known slips."
+            found += f" Likely slip: {slip}." if slip else none
+        where = f'In the case "{case.name}" ({_called(self.exercise.call, case.given)})'
+        return CaseMark(case.name, False, f"{where} {found}", slip)
+
+    def _find_slips(self, cases: list[_Case]) -> dict[str, str]:
+        """By case the slip that explains it, where one does.
+
+        Best is one that explains all that came out, the right as well as the wrong.
+        Then two at once. Then the one that explains most, see `_best`.
+        """
+        off = [case for case in cases if case.off]
+        if not off:
+            return {}
+        clear = [*off, *(case for case in cases if case.right)]
+        singles = [(slip,) for slip in self.exercise.slips]
+        pairs = combinations(self.exercise.slips, 2)
+        for candidates, loose in ((singles, False), (singles, True), (pairs, False)):
+            for slips in candidates:
+                if all(self._explains(case, *slips, loose=loose) for case in clear):
+                    return dict.fromkeys(
+                        (case.name for case in off), "; and ".join(slips)
+                    )
+        return {case.name: self._best(case, clear) for case in off}
+
+    def _best(self, case: _Case, clear: list[_Case]) -> str:
+        """The slip that explains most, and this case, and what went right before it."""
+        known = [c for c in clear if c.right and c.number < case.number]
+        found = {
+            slip: sum(self._explains(c, slip) for c in clear)
+            for slip in self.exercise.slips
+            if all(self._explains(c, slip) for c in (case, *known))
+        }
+        return max(found, key=lambda slip: found[slip], default="")
+
+    def _explains(self, case: _Case, *slips: str, loose: bool = False) -> bool:
+        return case.is_like(self._slipped(slips, case.number), loose=loose)
+
+    def _slip(self, slips: tuple[str, ...], number: int) -> list[np.ndarray]:
+        """What a case gives with these slips; nothing if it gives an error."""
+        equation = self.exercise.slip(*slips)
+        # Slips divide by zero and overflow: that is theirs to do.
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                given = list(self.cases.values())[number]
+                return [] if equation is None else self._arrays(equation, given)
+            except Exception:  # slips that fit other cases, or not each other
+                return []
 
     def _arrays(self, equation: Callable[..., Arrays], case: Case) -> list[np.ndarray]:
         first = () if self.weights is None else (self.weights,)
         made = equation(*first, *case)
         return [np.asarray(x) for x in (made if isinstance(made, tuple) else (made,))]
-
-    def report(self, outcomes: Iterable[Outcome]) -> Report:
-        """The marks: every case, and in the message the first that failed."""
-        outcomes = list(outcomes)
-        right = [
-            not o.trouble and _all(_same, o.outputs, e)
-            for o, e in zip(outcomes, self.expected, strict=True)
-        ]
-        other_kind = {
-            i
-            for i, (o, e) in enumerate(zip(outcomes, self.expected, strict=True))
-            if not right[i] and not o.trouble and _all(_alike, o.outputs, e)
-        }
-        slips = self._slips(outcomes, right, other_kind)
-        marks = []
-        for i, (name, case) in enumerate(self.cases.items()):
-            if right[i]:
-                marks.append(
-                    CaseMark(name, True, "It agrees with the right result.", "", 1)
-                )
-                continue
-            found = outcomes[i].trouble or _describe(
-                outcomes[i].outputs, self.expected[i]
-            )
-            if not outcomes[i].trouble and i not in other_kind:
-                found += (
-                    f" Likely slip: {slips[i]}."
-                    if slips[i]
-                    else " It matches none of the known slips."
-                )
-            where = f'In the case "{name}" ({_called(self.exercise.call, case)}) '
-            marks.append(CaseMark(name, False, where + found, slips[i]))
-        used = tuple(dict.fromkeys(u for o in outcomes for u in o.used))
-        return Report(
-            exercise=self.name,
-            wing=self.wing,
-            cases=tuple(marks),
-            message=self._message(marks, used),
-            used=used,
-            seed=self.seed,
-            versions=versions(self.wing),
-        )
-
-    def _message(self, marks: Sequence[CaseMark], used: tuple[str, ...]) -> str:
-        wrong = [mark for mark in marks if not mark.passed]
-        parts = []
-        if used:
-            parts.append(
-                f"It calls {used[0]}, which this exercise does not allow: "
-                "write that part yourself."
-            )
-        if wrong:
-            parts.append(wrong[0].message)
-        other = next((m for m in wrong if m.slip and m.slip != wrong[0].slip), None)
-        if other:
-            parts.append(f'Likely slip in the case "{other.name}": {other.slip}.')
-        if not parts:
-            parts.append(
-                f"It agrees with the right result in: {', '.join(self.cases)}."
-            )
-        return " ".join(parts)
-
-    def _slips(
-        self, outcomes: list[Outcome], right: list[bool], other_kind: set[int]
-    ) -> list[str]:
-        """For each case the slip that explains it, "" where there is none.
-
-        Best is one that explains all that came out, the right as well as the wrong.
-        Then two at once. Then the one that explains most, among it this case and what
-        went right before.
-        """
-        ran = [i for i, o in enumerate(outcomes) if not o.trouble]
-        # Right numbers of another kind, such as a mask of floats, are no slip.
-        wrong = [i for i in ran if not right[i] and i not in other_kind]
-        named = [""] * len(outcomes)
-        if not wrong:
-            return named
-        cases = list(self.cases.values())
-
-        def explains(i: int, *sentences: str, loose: bool = False) -> bool:
-            slip = self.exercise.slip(*sentences)
-            if slip is None:
-                return False
-            # Slips divide by zero and overflow: that is theirs to do.
-            with np.errstate(all="ignore"), warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                try:
-                    made = self._arrays(slip, cases[i])
-                except Exception:  # slips that fit other cases, or not each other
-                    return False
-            got = outcomes[i].outputs
-            if loose:  # a row of 0/0 may have been set to 0
-                got, made = ([np.nan_to_num(x) for x in xs] for xs in (got, made))
-            return _all(_alike, got, made)
-
-        order = [*wrong, *(i for i in ran if right[i])]
-        singles = [(s,) for s in self.exercise.slips]
-        pairs = combinations(self.exercise.slips, 2)
-        for candidates, loose in ((singles, False), (singles, True), (pairs, False)):
-            for sentences in candidates:
-                if all(explains(i, *sentences, loose=loose) for i in order):
-                    for i in wrong:
-                        named[i] = "; and ".join(sentences)
-                    return named
-        for i in wrong:
-            before = [j for j in ran if right[j] and j < i]
-            found = {
-                s: sum(explains(j, s) for j in order)
-                for s in self.exercise.slips
-                if explains(i, s) and all(explains(j, s) for j in before)
-            }
-            named[i] = max(found, key=lambda s: found[s], default="")
-        return named
 
 
 def _all(

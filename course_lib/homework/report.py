@@ -1,11 +1,13 @@
-"""Marks as data: a report for each answer, with every case in it."""
+"""Marks as data: a report for each answer, with every case in it, and who makes it."""
 
 import importlib.metadata
 import platform
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from course_lib import __version__
+from course_lib.homework.running import Outcome, Task
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,49 @@ class Report:
             "score": None if self.score is None else asdict(self.score),
             "flag": self.flag,
         }
+
+
+class Marker:
+    """The teacher's side: what one seed draws, and the report on what came of it.
+
+    Args:
+        name: Of an exercise or a challenge.
+        wing: "torch" or "nnx".
+        seed: Draws the cases.
+    """
+
+    kind = ""  # "exercise" or "challenge"
+
+    def __init__(self, name: str, wing: str, seed: int):
+        self.name, self.wing, self.seed = name, wing, seed
+
+    def task(self, seconds: float = 30.0) -> Task:
+        """What the student's side needs; so many seconds are for one case."""
+        raise NotImplementedError
+
+    def compare(self, outcomes: list[Outcome]) -> Report:
+        """The marks, whatever was called on the way."""
+        raise NotImplementedError
+
+    def report(self, outcomes: Iterable[Outcome]) -> Report:
+        """The marks: every case, and in the message what to do next."""
+        outcomes = list(outcomes)
+        made = self.compare(outcomes)
+        used = tuple(dict.fromkeys(u for o in outcomes for u in o.used))
+        if not used:
+            return made
+        message = (
+            f"It calls {used[0]}, which this {self.kind} does not allow: "
+            "write that part yourself."
+        )
+        if not all(case.passed for case in made.cases):
+            message += f" {made.message}"
+        return replace(made, message=message, used=used, score=None, flag="")
+
+    def made(self, cases: Sequence[CaseMark], message: str, **more: Any) -> Report:
+        """A report of these marks."""
+        about = {"seed": self.seed, "versions": versions(self.wing), **more}
+        return Report(self.name, self.wing, tuple(cases), message, **about)
 
 
 def versions(wing: str) -> dict[str, str]:

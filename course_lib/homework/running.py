@@ -18,12 +18,12 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from types import FrameType, TracebackType
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from course_lib.arrays import to_numpy
-from course_lib.homework.exercise import PACKAGE, Case
+from course_lib.homework.exercise import Case
 
 
 @dataclass(frozen=True)
@@ -49,37 +49,24 @@ class Outcome:
     used: tuple[str, ...] = ()
 
 
-def run(answer: Any, task: Task, look: "type[Look] | None" = None) -> Iterator[Outcome]:
-    """Run an answer on every case, one after the other.
-
-    Args:
-        answer: A function or class of a student.
-        task: What it is called with.
-        look: What notices forbidden pieces; `Watch` if nothing else does.
-    """
-    look = look or Watch
-    function, trouble, used = answer, wrong_kind(answer, task), ()
+def run(answer: Any, task: Task) -> Iterator[Outcome]:
+    """Run an answer, a student's function or class, on every case of a task in turn."""
+    function, trouble = answer, wrong_kind(answer, task)
     if task.weights is not None and not trouble:
-        watch = look(task.forbidden)
-        if look is Watch:
-            _warm_up(lambda: _build(answer, task), task)
-        function, trouble = guarded(lambda: _build(answer, task), watch, task.seconds)
-        used = tuple(watch.used)
+        function, trouble = guarded(lambda: _build(answer, task), task.seconds)
         if not trouble:
             lib = importlib.import_module(f"course_lib.{task.wing}.bridge")
             _, trouble = guarded(
-                lambda: lib.set_weights(function, task.weights),
-                contextlib.nullcontext(),
-                task.seconds,
+                lambda: lib.set_weights(function, task.weights), task.seconds
             )
             trouble = trouble and (_misfit(lib, function, task.weights) or trouble)
         trouble = trouble and f"it could not be built: {_start(trouble)}"
     too_long = 0
     for case in task.cases:
         if trouble:
-            yield Outcome(trouble=trouble, used=used)
+            yield Outcome(trouble=trouble)
             continue
-        outcome = _run_case(function, task, case, used, look)
+        outcome = _run_case(function, task, case)
         yield outcome
         too_long += outcome.trouble.startswith(_TOO_LONG)
         if too_long == 2:  # the class is waiting
@@ -140,9 +127,7 @@ def _build(cls: Any, task: Task) -> Callable:
     return cls(*task.build, **rngs)
 
 
-def _run_case(
-    function: Callable, task: Task, case: Case, used: tuple, look: "type[Look]"
-) -> Outcome:
+def _run_case(function: Callable, task: Task, case: Case) -> Outcome:
     names = ("",) * (len(case) - len(task.keywords)) + task.keywords
     given = list(zip(names, case, strict=True))
     while given and given[-1][1] is None:
@@ -150,40 +135,17 @@ def _run_case(
     arguments = [(name, to_wing(x, task.wing)) for name, x in given]
     kept = [to_numpy(x).copy() for _, x in arguments if hasattr(x, "shape")]
 
-    def call(given):
-        positional = [x for name, x in given if not name]
-        return function(*positional, **{name: x for name, x in given if name})
+    def call() -> tuple[np.ndarray, ...]:
+        by_name = {name: x for name, x in arguments if name}
+        return _outputs(function(*(x for n, x in arguments if not n), **by_name), task)
 
-    watch, got, trouble = look(task.forbidden), (), ""
-    if look is Watch:
-        trouble = _warm_up(lambda: call([(n, _other(x)) for n, x in arguments]), task)
-    if not trouble:
-        got, trouble = guarded(
-            lambda: _outputs(call(arguments), task), watch, task.seconds
-        )
-    used = (*used, *watch.used)
+    got, trouble = guarded(call, task.seconds)
     if trouble:
-        return Outcome(trouble=trouble, used=used)
+        return Outcome(trouble=trouble)
     now = [to_numpy(x) for _, x in arguments if hasattr(x, "shape")]
     if not all(map(np.array_equal, kept, now)):
-        return Outcome(trouble="it changed its own input. Work on a copy.", used=used)
-    return Outcome(outputs=got, used=used)
-
-
-def _warm_up(call: Callable, task: Task) -> str:
-    """Let JAX compile before an answer is watched: watching makes that slow.
-
-    The numbers are others, so that nothing can be kept from this call for the next.
-    """
-    if task.wing == "torch" or not task.forbidden:
-        return ""
-    _, trouble = guarded(call, contextlib.nullcontext(), task.seconds)
-    return trouble if trouble.startswith(_TOO_LONG) else ""
-
-
-def _other(x: Any) -> Any:
-    """Floats of the same shape, but other ones; the rest as it is."""
-    return -x[::-1] if getattr(getattr(x, "dtype", None), "kind", "") == "f" else x
+        return Outcome(trouble="it changed its own input. Work on a copy.")
+    return Outcome(outputs=got)
 
 
 class _WrongResultError(Exception):
@@ -192,7 +154,7 @@ class _WrongResultError(Exception):
 
 def _outputs(got: Any, task: Task) -> tuple[np.ndarray, ...]:
     """What the answer returned, in NumPy."""
-    kind = _tensor_type(task.wing)
+    kind = tensor_type(task.wing)
     wanted = {"torch": "a torch.Tensor", "nnx": "a JAX array"}[task.wing]
     if task.returns == 1:  # an output may come with its weights
         got = (got[0] if isinstance(got, (tuple, list)) and got else got,)
@@ -227,73 +189,11 @@ def to_wing(x: Any, wing: str) -> Any:
     return importlib.import_module("jax.numpy").asarray(x)
 
 
-def _tensor_type(wing: str) -> type:
+def tensor_type(wing: str) -> type:
+    """The class of the framework's arrays."""
     if wing == "torch":
         return importlib.import_module("torch").Tensor
     return importlib.import_module("jax").Array
-
-
-class Look(Protocol):
-    """What notices, while it is entered, which forbidden pieces are called."""
-
-    used: dict[str, None]  # in the order of the calls
-
-    def __init__(self, forbidden: tuple[str, ...]): ...
-
-    def __enter__(self) -> Any: ...
-
-    def __exit__(self, *error: object) -> None: ...
-
-
-class Watch:
-    """Notices which forbidden pieces are called, under whatever name.
-
-    Args:
-        forbidden: As in `Exercise`.
-    """
-
-    def __init__(self, forbidden: tuple[str, ...]):
-        self.forbidden = forbidden
-        self.used: dict[str, None] = {}  # in the order of the calls
-
-    def __enter__(self) -> "Watch":
-        self._before = sys.getprofile()
-        if self.forbidden:  # watching makes loops several times as slow
-            sys.setprofile(self._see)
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        sys.setprofile(self._before)
-
-    def _see(self, frame: FrameType, event: str, arg: Any) -> None:
-        if event == "call":
-            self._see_python(frame)
-        elif event == "c_call":
-            name = getattr(arg, "__name__", "")
-            if name in self.forbidden:
-                self.used[name] = None
-            elif arg is sys.setprofile and not _is_ours(frame):
-                self.used["sys.setprofile (the marker watches with it)"] = None
-
-    def _see_python(self, frame: FrameType) -> None:
-        module = frame.f_globals.get("__name__", "")
-        root = module.partition(".")[0]
-        if root not in (PACKAGE, "torch", "jax", "flax", "optax") or _is_ours(frame):
-            return
-        # The body of a module or a class runs when it is imported, not called.
-        if not frame.f_code.co_flags & inspect.CO_OPTIMIZED:
-            return
-        name = frame.f_code.co_qualname
-        own = root == PACKAGE and PACKAGE in self.forbidden
-        words = {*module.split(".")[1:], *name.split(".")}
-        if own or not words.isdisjoint(self.forbidden):
-            called = f"{module}.{name}".removesuffix(".__init__")
-            self.used[called.replace("jax._src.", "jax.")] = None
-
-
-def _is_ours(frame: FrameType) -> bool:
-    module = frame.f_globals.get("__name__", "")
-    return module.startswith((f"{PACKAGE}.homework.", f"{PACKAGE}.arrays"))
 
 
 class _OutOfTimeError(BaseException):
@@ -343,12 +243,10 @@ def _time_limit(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def guarded(
-    call: Callable, watch: contextlib.AbstractContextManager, seconds: float
-) -> tuple[Any, str]:
+def guarded(call: Callable, seconds: float) -> tuple[Any, str]:
     """The result of a call, and what went wrong: one of the two is empty."""
     try:
-        with _time_limit(seconds), watch:
+        with _time_limit(seconds):
             return call(), ""
     except KeyboardInterrupt:
         raise

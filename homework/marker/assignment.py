@@ -19,14 +19,6 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Question:
-    """A question that is marked by hand, by a rubric."""
-
-    name: str
-    points: float
-
-
-@dataclass(frozen=True)
 class Assignment:
     """What is to be handed in.
 
@@ -34,14 +26,12 @@ class Assignment:
         title: Over the tables.
         parts: What code marks.
         seed: Draws the cases. It stays in the instructor's folder.
-        by_hand: What a person marks.
         solutions: By wing and answer the code that defines it rightly.
     """
 
     title: str
     parts: tuple[Part, ...]
     seed: int | None = None
-    by_hand: tuple[Question, ...] = ()
     solutions: dict[str, dict[str, str]] = field(default_factory=dict)
 
     @classmethod
@@ -49,7 +39,7 @@ class Assignment:
         """Read an assignment's file.
 
         Raises:
-            ValueError: A field is missing or unknown, or an exercise does not exist.
+            ValueError: A field is missing, or an exercise does not exist.
         """
         return cls.of(json.loads(Path(path).read_text(encoding="utf-8")), str(path))
 
@@ -57,12 +47,9 @@ class Assignment:
     def of(cls, data: dict[str, Any], where: str = "it") -> "Assignment":
         """An assignment from what its file has."""
         try:
+            parts = tuple(Part(**part) for part in data["parts"])
             made = cls(
-                data["title"],
-                tuple(Part(**part) for part in data["parts"]),
-                data.get("seed"),
-                tuple(Question(**one) for one in data.get("by_hand", ())),
-                data.get("solutions", {}),
+                data["title"], parts, data.get("seed"), data.get("solutions", {})
             )
         except (KeyError, TypeError) as error:
             raise ValueError(

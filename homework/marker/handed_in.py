@@ -1,5 +1,7 @@
 """Which files of a folder are whose: one submission a student, the latest."""
 
+import csv
+import io
 import os
 import re
 import unicodedata
@@ -8,12 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from .sheets import read_sheet
-
 KINDS = (".ipynb", ".py")
 LARGEST = 2**27  # bytes of a file, which may have pictures in it
 JOINERS = "\u200c\u200d"  # no glyphs, and part of names in Persian or Hindi
 DEEPEST, MOST = 20, 2000  # of one student's folders, and files
+Who = tuple[str, str]  # an id and a name
 
 
 @dataclass(frozen=True)
@@ -32,17 +33,24 @@ class HandedIn:
     path: Path | None
     notes: tuple[str, ...] = ()
 
+    @property
+    def names(self) -> set[str]:
+        """All by which a person may ask for it: the id, the name, that of the file."""
+        file = "" if self.path is None else _stem(readable(self.path.name))
+        return {same(name) for name in (self.student, self.name, file)}
+
 
 def readable(path: Path | str) -> str:
     """A file's name as text, also one that isn't in UTF-8, or ends its line."""
-    raw = str(path).encode("utf-8", "surrogateescape")
+    raw = os.fsencode(path)
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError:
         text = raw.decode("latin-1")
     text = unicodedata.normalize("NFC", text)
-    shown = (c if c.isprintable() or c in JOINERS else ascii(c)[1:-1] for c in text)
-    return "".join(shown)
+    return "".join(
+        c if c.isprintable() or c in JOINERS else ascii(c)[1:-1] for c in text
+    )
 
 
 def same(name: str) -> str:
@@ -53,40 +61,49 @@ def same(name: str) -> str:
     return unicodedata.normalize("NFC", name).strip().lower()
 
 
-def read_roster(path: Path) -> dict[str, tuple[str, str]]:
+def read_roster(path: Path) -> dict[str, Who]:
     """By file name, without its ending, the id and the name of a student.
 
-    A name that ends in `*` stands for all that begin so, as where a system puts numbers
-    of its own behind the student's.
+    The table is CSV as any spreadsheet saves it. A name that ends in `*` stands for all
+    that begin so, as where a system puts numbers of its own behind the student's.
 
     Raises:
         ValueError: The table has no columns `file` and `id`, a line without them, or a
             file or an id twice.
     """
-    columns, rows = read_sheet(path)
+    raw = path.read_bytes()
+    try:
+        utf_16 = raw[:2] in (b"\xff\xfe", b"\xfe\xff")
+        text = raw.decode("utf-16" if utf_16 else "utf-8-sig")
+    except UnicodeDecodeError:
+        text = raw.decode("cp1252", "replace")
+    apart = max(",;\t", key=text.partition("\n")[0].count)
+    table = csv.DictReader(io.StringIO(text, newline=""), delimiter=apart)
+    columns = table.fieldnames = [name.strip() for name in table.fieldnames or ()]
     if not {"file", "id"} <= set(columns):
         raise ValueError(
             "a roster must have the columns file and id, and may have name: got "
             f"{', '.join(columns)}. Rename its columns."
         )
-    roster: dict[str, tuple[str, str]] = {}
-    ids: set[str] = set()
-    for number, row in rows:
-        file, student = row["file"], row["id"]
+    roster: dict[str, Who] = {}
+    for row in table:
+        file, student, name = (
+            (row.get(c) or "").strip() for c in ("file", "id", "name")
+        )
+        if not file and not student:
+            continue
+        ids = {same(student) for student, _ in roster.values()}
         if not file or not student or _key(file) in roster or same(student) in ids:
             raise ValueError(
                 "a roster must have one line a student, with a file and an id that no "
                 f"other line has: got {file or 'no file'}, {student or 'no id'} in "
-                f"line {number} of {path}."
+                f"line {table.line_num} of {path}."
             )
-        ids.add(same(student))
-        roster[_key(file)] = student, row.get("name") or student
+        roster[_key(file)] = student, name or student
     return roster
 
 
-def find(
-    folder: Path, roster: dict[str, tuple[str, str]] | None = None
-) -> list[HandedIn]:
+def find(folder: Path, roster: dict[str, Who] | None = None) -> list[HandedIn]:
     """One submission for each student, in the order of their names.
 
     Args:
@@ -94,35 +111,31 @@ def find(
         roster: As from `read_roster`. Who is in it and handed in nothing gets a row.
     """
     roster = roster or {}
-    files: dict[str, list[Path]] = defaultdict(list)
-    names: dict[str, tuple[str, str]] = {}
-    left_out: dict[str, list[str]] = defaultdict(list)
+    names: dict[str, Who] = {}
+    files, left_out = defaultdict(list), defaultdict(list)
     for top in sorted(folder.iterdir()):
-        if _ignored(top):
+        if _ignored(top.name):
             continue
         whole = top.is_dir() and not top.is_symlink()
         stem = readable(top.name) if whole else _stem(readable(top.name), _ANY)
-        student, name = _who((_key(top.name), same(stem)), roster) or (stem, stem)
-        key = same(student)
-        names.setdefault(key, (student, name))
+        who = _who((_key(top.name), same(stem)), roster) or (stem, stem)
+        key = same(who[0])
+        names.setdefault(key, who)
         for path, why in _walk(top) if whole else [(top, _left_out(top))]:
             if why:
                 left_out[key].append(f"{readable(path.name)} {why}.")
             else:
                 files[key].append(path)
     found = []
-    for key, (student, name) in names.items():
+    for key, who in names.items():
         path, notes = _choose(files[key])
-        found.append(HandedIn(student, name, path, (*left_out[key], *notes)))
-    for student, name in roster.values():
-        if same(student) not in names:
-            found.append(HandedIn(student, name, None, ("nothing was handed in.",)))
+        found.append(HandedIn(*who, path, (*left_out[key], *notes)))
+    silent = [who for who in roster.values() if same(who[0]) not in names]
+    found += [HandedIn(*who, None, ("nothing was handed in.",)) for who in silent]
     return sorted(found, key=lambda one: (same(one.student), one.student))
 
 
-def _who(
-    keys: tuple[str, ...], roster: dict[str, tuple[str, str]]
-) -> tuple[str, str] | None:
+def _who(keys: tuple[str, ...], roster: dict[str, Who]) -> Who | None:
     """Whose file it is; where two beginnings fit, the longer."""
     fit = [k for k in roster if k.endswith("*") and keys[0].startswith(k[:-1])]
     fit = [*(k for k in keys if k in roster), *sorted(fit, key=len, reverse=True)]
@@ -135,30 +148,20 @@ def _walk(top: Path) -> Iterator[tuple[Path, str]]:
     However deep it is and however many there are, it ends: who unpacks what a class
     has sent gets whatever someone has packed.
     """
-    folders, number = [(top, 0)], 0
-    while folders:
-        folder, depth = folders.pop()
-        try:
-            inside = sorted(os.scandir(folder), key=lambda one: one.name)
-        except OSError as error:
-            yield folder, f"can't be read ({error.strerror})"
-            continue
-        below = []
-        for one in inside:
-            path = Path(one.path)
+    number = 0
+    for folder, below, names in os.walk(top):
+        here = Path(folder)
+        below[:] = sorted(name for name in below if not _ignored(name))
+        for name in sorted([*names, *(n for n in below if (here / n).is_symlink())]):
             number += 1
             if number > MOST:
                 yield top, f"has more than {MOST} files, and the others are left out"
                 return
-            if _ignored(path):
-                continue
-            if not one.is_dir(follow_symlinks=False):
-                yield path, _left_out(path)
-            elif depth == DEEPEST:
-                yield path, f"lies more than {DEEPEST} folders deep"
-            else:
-                below.append((path, depth + 1))
-        folders += reversed(below)
+            if not _ignored(name):
+                yield here / name, _left_out(here / name)
+        if below and len(here.relative_to(top).parts) == DEEPEST:
+            yield here / below[0], f"lies more than {DEEPEST} folders deep"
+            below.clear()
 
 
 def _left_out(path: Path) -> str:
@@ -171,9 +174,9 @@ def _left_out(path: Path) -> str:
         return f"can't be read ({error.strerror})"
 
 
-def _ignored(path: Path) -> bool:
+def _ignored(name: str) -> bool:
     """What a system leaves beside a notebook."""
-    return path.name.startswith(".") or path.name in ("__MACOSX", "__pycache__")
+    return name.startswith(".") or name in ("__MACOSX", "__pycache__")
 
 
 _OURS, _ANY = r"\.(ipynb|py)$", r"\.\w{1,5}$"

@@ -7,7 +7,6 @@ and how it ended. Nothing else comes out of it.
 import contextlib
 import json
 import os
-import platform
 import secrets
 import shutil
 import signal
@@ -150,8 +149,10 @@ class Bubblewrap(Isolation):
             return (
                 "bwrap is not installed (on Debian and Ubuntu: apt install bubblewrap)"
             )
+        if calls.library() is None:
+            return "libseccomp.so.2 is not installed (there: apt install libseccomp2)"
         said = self._said()
-        if said and "max_user_namespaces" in said and platform.machine() in calls.KNOWN:
+        if "max_user_namespaces" in said:
             # Some systems deny this setting to it; there the filter of system
             # calls alone refuses namespaces.
             self.inside = ("--unshare-user",)

@@ -3,7 +3,6 @@
 import functools
 import tempfile
 import threading
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,10 +11,9 @@ import numpy as np
 from sandbox import wire
 
 from course_lib.homework import make_marker
-from course_lib.homework.challenge import Trial
-from course_lib.homework.marking import Marking
+from course_lib.homework.report import Marker as CaseMarker
 from course_lib.homework.report import Report
-from course_lib.homework.running import Outcome
+from course_lib.homework.running import Outcome, Task
 
 from .assignment import Assignment
 from .handed_in import LARGEST, HandedIn, readable
@@ -53,7 +51,28 @@ class Asked:
 
     number: int
     answer: str
-    marking: Marking | Trial
+    marking: CaseMarker
+    task: Task
+
+
+@dataclass(frozen=True)
+class Read:
+    """A submission as the sandbox has read it, and what it says of itself."""
+
+    cells: list[str]
+    wing: str
+    alias: str
+    odd: list[str]
+    uses: dict[str, Any]  # by name, those that its definition uses
+
+
+def empty(one: HandedIn) -> dict[str, Any]:
+    """The row of a student who got no mark."""
+    return {
+        **{"student": one.student, "name": one.name, "file": "", "wing": ""},
+        **{"alias": "", "isolation": "", "marked": False, "message": ""},
+        **{"notes": list(one.notes), "odd": [], "parts": []},
+    }
 
 
 class Marker:
@@ -87,70 +106,56 @@ class Marker:
         Path(self._rooms.name).chmod(0o755)
         return furnish(folder, tuple(sorted(forbidden)))
 
-    def _make_markings(self, wing: str) -> list[Marking | Trial]:
+    def _make_markings(self, wing: str) -> list[CaseMarker]:
         return [make_marker(p.exercise, wing, self.seed) for p in self.assignment.parts]
 
-    def mark(self, one: HandedIn, questions: Iterable[str] = ()) -> dict[str, Any]:
+    def mark(self, one: HandedIn) -> dict[str, Any]:
         """The row of one student, as data; an error of ours becomes its message."""
-        row: dict[str, Any] = {
-            **{"student": one.student, "name": one.name, "file": "", "wing": ""},
-            **{"alias": "", "isolation": self.isolation.name, "marked": False},
-            **{"message": "", "notes": list(one.notes), "odd": [], "parts": []},
-        }
+        row = empty(one) | {"isolation": self.isolation.name}
         if one.path is None:
             return row | {"message": " ".join(one.notes), "notes": []}
         row["file"] = readable(one.path.name)
         try:
-            return row | self._mark(one.path, set(questions))
+            return row | self._mark(one.path)
         except ValueError as error:
             return row | {"message": f"It can't be graded: {error}"}
         except Exception as error:  # one submission never ends the marking of a class
             what = wire.clean(f"{type(error).__name__}: {error}")
             return row | {"message": f"It can't be graded, the marker failed: {what}"}
 
-    def _mark(self, path: Path, questions: set[str]) -> dict[str, Any]:
-        cells, said = self._read(path)
-        wing = find_wing(said, path.name)
+    def _mark(self, path: Path) -> dict[str, Any]:
+        read = self._read(path)
         with self._lock:
-            markings = self._markings(wing)
+            markings = self._markings(read.wing)
         asked = [
-            Asked(n, part.answer, marking)
-            for n, (part, marking) in enumerate(
+            Asked(n, part.answer, one, one.task(seconds=self.limits.seconds))
+            for n, (part, one) in enumerate(
                 zip(self.assignment.parts, markings, strict=True)
             )
         ]
-        wanted = [a for a in asked if not questions or a.answer in questions]
-        reports = self._reports(cells, wing, wanted)
-        helped = self._follow_through(cells, wing, wanted, reports, said["uses"])
+        reports = self._reports(read, asked)
+        helped = self._follow_through(read, asked, reports)
         parts = []
-        for a in wanted:
-            part, report = self.assignment.parts[a.number], reports[a.number]
+        for n, part in enumerate(self.assignment.parts):
+            share = None if reports[n].flag else reports[n].share
             parts.append(
                 {
-                    "answer": part.answer,
-                    "exercise": part.exercise,
-                    "points": None
-                    if report.flag
-                    else round(part.points * report.share, 2),
-                    "out_of": part.points,
-                    "note": helped.get(a.number, ""),
-                    "report": report.as_dict(),
+                    **{"answer": part.answer, "exercise": part.exercise},
+                    "points": None if share is None else round(part.points * share, 2),
+                    **{"out_of": part.points, "note": helped.get(n, "")},
+                    "report": reports[n].as_dict(),
                 }
             )
-        return {
-            **{"wing": wing, "alias": find_alias(said), "odd": said["odd"]},
-            **{"marked": True, "parts": parts},
-        }
+        about = {"wing": read.wing, "alias": read.alias, "odd": read.odd}
+        return about | {"marked": True, "parts": parts}
 
-    def _read(self, path: Path) -> tuple[list[str], dict[str, Any]]:
-        """The cells of a submission, and what it says of itself, read in a sandbox."""
+    def _read(self, path: Path) -> Read:
         with open(path, "rb") as file:
             raw = file.read(LARGEST + 1)
         if len(raw) > LARGEST:
             raise ValueError(f"the file has more than {LARGEST // 2**20} MB.")
-        name = "submission" + path.suffix.lower()
-        job = {"do": "read", "name": name, "odd": ODD, **self._most(60)}
-        job["megabytes"] = 2000
+        job = {"do": "read", "name": "submission" + path.suffix.lower(), "odd": ODD}
+        job |= {"seconds": 60, "megabytes": 2000}
         made = wire.frame(job, [np.frombuffer(raw, np.uint8)])
         ended = self._run(frozenset(), made, Times(60, 60, 60))
         header = next((h for h, _ in list(wire.frames(ended.raw))[1:]), None)
@@ -158,19 +163,18 @@ class Marker:
             raise ValueError(f"while it was read, the reader {ended.how}")
         if "trouble" in header:
             raise ValueError(wire.clean(header["trouble"]))
-        cells = header.get("cells")
+        cells, said = header.get("cells"), header.get("said")
         if not isinstance(cells, list) or not all(isinstance(c, str) for c in cells):
             raise ValueError("the reader returned no cells.")
-        said = header.get("said")
-        said = dict(said) if isinstance(said, dict) else {}
-        said["imports"] = [str(x) for x in said.get("imports", ())]
-        uses = said.get("uses")
-        said["uses"] = uses if isinstance(uses, dict) else {}
-        said["odd"] = [word for word in ODD if word in header.get("odd", ())]
-        return cells, said
-
-    def _most(self, seconds: float) -> dict[str, Any]:
-        return {"seconds": seconds, "megabytes": self.limits.megabytes}
+        said = said if isinstance(said, dict) else {}
+        uses, odd = said.get("uses"), header.get("odd", ())
+        return Read(
+            cells,
+            find_wing(said, path.name),
+            find_alias(said),
+            [word for word in ODD if word in odd],
+            uses if isinstance(uses, dict) else {},
+        )
 
     def _run(self, forbidden: frozenset[str], job: bytes, times: Times) -> Ended:
         with self._lock:
@@ -178,63 +182,47 @@ class Marker:
         return self.isolation.run(room, job, times)
 
     def _reports(
-        self,
-        cells: list[str],
-        wing: str,
-        asked: list[Asked],
-        instead: dict[str, str] | None = None,
+        self, read: Read, asked: list[Asked], instead: dict[str, str] | None = None
     ) -> dict[int, Report]:
         """A report for each question; those that forbid the same share a sandbox."""
-        tasks = {a.number: a.marking.task(seconds=self.limits.seconds) for a in asked}
         groups: dict[frozenset[str], list[Asked]] = {}
         for a in asked:
-            groups.setdefault(frozenset(tasks[a.number].forbidden), []).append(a)
+            groups.setdefault(frozenset(a.task.forbidden), []).append(a)
         reports = {}
-        for forbidden, group in groups.items():
-            outcomes = self._outcomes(cells, wing, group, tasks, forbidden, instead)
-            for a in group:
-                reports[a.number] = a.marking.report(outcomes[a.number])
+        for group in groups.values():
+            outcomes = self._outcomes(read, group, instead or {})
+            reports |= {a.number: a.marking.report(outcomes[a.number]) for a in group}
         return reports
 
     def _outcomes(
-        self,
-        cells: list[str],
-        wing: str,
-        group: list[Asked],
-        tasks: dict[int, Any],
-        forbidden: frozenset[str],
-        instead: dict[str, str] | None,
+        self, read: Read, group: list[Asked], instead: dict[str, str]
     ) -> dict[int, list[Outcome]]:
         """An outcome for each case of each question, whatever happens in another."""
         done: dict[int, list[Outcome]] = {}
+        forbidden = frozenset(group[0].task.forbidden)
         explore = self.limits.explore_seconds
         while left := [a for a in group if a.number not in done]:
-            run = sum(
-                tasks[a.number].seconds * len(tasks[a.number].cases) for a in left
-            )
+            sizes = {a.number: len(a.task.cases) for a in left}
             load = 60 + 2 * explore
             # Before its first case a layer is built and filled.
-            longest = max(
-                tasks[a.number].seconds * (1 if tasks[a.number].weights is None else 3)
-                for a in left
-            )
+            longest = max(a.task.seconds * (3 if a.task.weights else 1) for a in left)
+            run = sum(a.task.seconds * sizes[a.number] for a in left)
             times = Times(load + run, load, longest + 10)
             arrays: list[Any] = []
             job = {
-                "do": "mark",
-                **{"wing": wing, "cells": cells, "explore_seconds": explore},
-                **{"instead": instead or {}, **self._most(times.whole)},
+                **{"do": "mark", "wing": read.wing, "cells": read.cells},
+                **{"explore_seconds": explore, "instead": instead},
+                **{"seconds": times.whole, "megabytes": self.limits.megabytes},
                 "parts": [
                     {
-                        "part": a.number,
-                        "answer": a.answer,
-                        "task": wire.fold(_inputs(tasks[a.number]), arrays),
+                        **{"part": a.number, "answer": a.answer},
+                        # What is forbidden is for the marker to know.
+                        "task": wire.fold(vars(replace(a.task, forbidden=())), arrays),
                     }
                     for a in left
                 ],
             }
             ended = self._run(forbidden, wire.frame(job, arrays), times)
-            sizes = {a.number: len(tasks[a.number].cases) for a in left}
             found, loaded = _believe(ended, sizes)
             if not loaded and explore:  # a line that only explores may have ended it
                 explore = 0.0
@@ -257,37 +245,30 @@ class Marker:
         return done
 
     def _follow_through(
-        self,
-        cells: list[str],
-        wing: str,
-        asked: list[Asked],
-        reports: dict[int, Report],
-        uses: dict[str, Any],
+        self, read: Read, asked: list[Asked], reports: dict[int, Report]
     ) -> dict[int, str]:
         """Mark again what builds on a wrong answer, with a right one in its place.
 
         Returns:
             By question what the report says of it.
         """
-        solutions = self.assignment.solutions.get(wing, {})
-        numbers = {p.answer: n for n, p in enumerate(self.assignment.parts)}
+        solutions = self.assignment.solutions.get(read.wing, {})
         helped = {}
         for a in asked:
             if reports[a.number].share == 1 or reports[a.number].flag:
                 continue
-            needed = _needed(a.answer, uses)
+            needed = _needed(a.answer, read.uses)
             wrong = [
-                name
-                for name in solutions
-                if name in needed
-                and numbers.get(name, a.number) < a.number
-                and numbers[name] in reports
-                and reports[numbers[name]].share < 1
+                b.answer
+                for b in asked[: a.number]
+                if b.answer in needed
+                and b.answer in solutions
+                and reports[b.number].share < 1
             ]
             if not wrong:
                 continue
             instead = {name: solutions[name] for name in wrong}
-            again = self._reports(cells, wing, [a], instead)[a.number]
+            again = self._reports(read, [a], instead)[a.number]
             if again.share > reports[a.number].share or again.flag:
                 reports[a.number] = again
                 helped[a.number] = (
@@ -295,11 +276,6 @@ class Marker:
                     "right one."
                 )
         return helped
-
-
-def _inputs(task: Any) -> dict[str, Any]:
-    """A task's fields; what is forbidden is for the marker to know."""
-    return vars(replace(task, forbidden=()))
 
 
 def _believe(
@@ -355,7 +331,7 @@ def find_wing(said: dict[str, Any], name: str = "") -> str:
     """
     if said.get("WING") in ("torch", "nnx"):
         return said["WING"]
-    words = {word for path in said["imports"] for word in path.split(".")}
+    words = {word for path in said.get("imports", ()) for word in str(path).split(".")}
     wings = sorted({WORDS[word] for word in words & WORDS.keys()})
     wings = (
         wings if len(wings) == 1 else [w for w in ("torch", "nnx") if f"-{w}" in name]

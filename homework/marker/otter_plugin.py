@@ -13,7 +13,6 @@ import nbformat
 from otter.plugins import AbstractOtterPlugin
 
 from .assignment import Assignment
-from .hand import Hand
 from .handed_in import HandedIn
 from .isolation import Bare, Bubblewrap
 from .mark import Limits, Marker
@@ -40,7 +39,7 @@ class Sandboxed(AbstractOtterPlugin):
         path = Path(self.submission_path)
         with Marker(assignment, isolation, assignment.seed, Limits()) as marker:
             self.row = marker.mark(HandedIn(path.stem, "your submission", path))
-        self.text = feedback(self.row, assignment, Hand())
+        self.text = feedback(self.row, assignment)
         kept = getattr(submission, "metadata", {})
         return nbformat.v4.new_notebook(metadata=kept)
 

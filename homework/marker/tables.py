@@ -1,85 +1,76 @@
-"""The marks of a class as files: for you, for your system, for each student."""
+"""The marks of a class as files: a table, what each student reads, and all as data."""
 
-import hashlib
+import csv
+import io
 import json
+import math
+import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from course_lib.homework import CHALLENGES
-from course_lib.homework.challenge import Challenge
-from course_lib.homework.report import Score
 
 from .assignment import Assignment
-from .hand import Hand
 from .handed_in import JOINERS
-from .isolation import BARE, WAYS
-from .journal import replace_file, strict
-from .sheets import no_formula
 
+FORMULAS = "=+-@＝＋－＠"  # how one begins; in Japanese the wide ones count, too
 Row = dict[str, Any]
 
 
-def safe(cell: Any) -> Any:
-    """Text that no spreadsheet takes for a formula."""
-    if not isinstance(cell, str):
-        return "" if cell is None else cell
-    cell = "".join(c if c.isprintable() or c in JOINERS else " " for c in cell)
-    return no_formula(cell)
+def strict(value: Any) -> Any:
+    """The same as JSON and UTF-8 can hold it: no NaN, no half of a character."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode("utf-8")
+    if isinstance(value, dict):
+        return {strict(str(k)): strict(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [strict(x) for x in value]
+    return value
+
+
+def replace_file(path: Path, text: str) -> None:
+    """Write a file so that whoever reads it finds the old one or the new one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.new")
+    with open(beside, "w", encoding="utf-8", newline="") as file:
+        file.write(strict(text))
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(beside, path)
 
 
 def as_csv(rows: Iterable[Iterable[Any]]) -> str:
-    """A table as text.
-
-    Whatever another spreadsheet could take for the end of a cell stands in quotes.
-    """
-
-    def quoted(cell: Any) -> str:
-        text = str(safe(cell))
-        plain = re.fullmatch(r"[^\s,;|\"'][^,;|\"]*", text) or not text
-        return text if plain else '"' + text.replace('"', '""') + '"'
-
-    lines = (",".join(map(quoted, row)) for row in rows)
-    return strict("".join(f"{line}\n" for line in lines))
+    """A table as text, with all text in quotes, wherever a cell might else end."""
+    made = io.StringIO()
+    writer = csv.writer(made, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
+    writer.writerows([safe(cell) for cell in row] for row in rows)
+    return made.getvalue()
 
 
-def as_text(text: str) -> str:
-    """Text that Markdown shows as it is: no link, no picture, no markup."""
-    return re.sub(r"([\\`*\[\]<>|#!&])", r"\\\1", text)
+def safe(cell: Any) -> Any:
+    """A line of text that no spreadsheet takes for a formula; a number as it is."""
+    if not isinstance(cell, str):
+        return cell
+    cell = "".join(c if c.isprintable() or c in JOINERS else " " for c in cell)
+    return f"'{cell}" if cell.strip() and cell.lstrip()[0] in FORMULAS else cell
 
 
-def code_points(row: Row, answer: str) -> float | None:
-    """The points that code gave; None if it gave none, which is not 0."""
-    return next((p["points"] for p in row["parts"] if p["answer"] == answer), None)
-
-
-def total(row: Row, assignment: Assignment, hand: Hand) -> float | None:
-    """All points less what being late costs, once every question has some."""
-    given = hand.of(row["student"])
-    points = [
-        given.points.get(part.answer, code_points(row, part.answer))
-        for part in assignment.parts
-    ]
-    points += [given.points.get(question.name) for question in assignment.by_hand]
-    known = [p for p in points if p is not None]
-    if len(known) < len(points):
-        return None
-    return round(sum(known) * given.kept, 2)
+def points(row: Row) -> float | None:
+    """All points, once each question has some; none are not 0."""
+    given = [part["points"] for part in row["parts"]]
+    return None if not given or None in given else round(sum(given), 2)
 
 
 def flags(row: Row) -> list[str]:
     """What a person should look at."""
-    found = [
-        f"{p['answer']}: {p['report']['flag']}"
-        for p in row["parts"]
-        if p["report"]["flag"]
-    ]
-    if not row["marked"]:
-        found.append("not graded")
-    if row["odd"]:
-        found.append(f"its code has {', '.join(row['odd'])}")
-    return found
+    reports = [(part["answer"], part["report"]["flag"]) for part in row["parts"]]
+    found = [f"{answer}: {flag}" for answer, flag in reports if flag]
+    found += ["not graded"] * (not row["marked"])
+    return found + [f"its code has {', '.join(row['odd'])}"] * bool(row["odd"])
 
 
 def messages(row: Row) -> str:
@@ -89,9 +80,7 @@ def messages(row: Row) -> str:
     return " ".join([row["message"], *helped, *wrong, *row["notes"]]).strip()
 
 
-def write(
-    rows: list[Row], assignment: Assignment, seed: int, out: Path, hand: Hand
-) -> None:
+def write(rows: list[Row], assignment: Assignment, seed: int, out: Path) -> None:
     """Write every file; each is replaced as a whole.
 
     Args:
@@ -99,184 +88,60 @@ def write(
         assignment: What was to be handed in.
         seed: Of the cases.
         out: The folder to write to, which is made.
-        hand: Points and notes that a person gave.
     """
-    bare = any(not WAYS[r["isolation"]].safe for r in rows)
-    warning = f"These marks were given without isolation: {BARE}." if bare else ""
     answers = [part.answer for part in assignment.parts]
-    by_hand = [q.name for q in assignment.by_hand]
+    scored = [p.answer for p in assignment.parts if p.exercise in CHALLENGES]
     out_of = sum(part.points for part in assignment.parts)
-    header = ["student", "name", "wing", *answers, "points", "out_of", *by_hand]
-    header += ["late_days", "total", "isolation", "file", "flags", "messages"]
-    table: list[list[Any]] = [header]
+    header = ["student", "name", "wing", *answers, "points", "out_of", "alias"]
+    header += [f"{answer}_score" for answer in scored]
+    table: list[list[Any]] = [[*header, "isolation", "file", "flags", "messages"]]
     for row in rows:
-        given = hand.of(row["student"])
-        points = [code_points(row, a) for a in answers]
-        known = [p for p in points if p is not None]
-        whole = round(sum(known), 2) if len(known) == len(points) else None
+        parts = {part["answer"]: part for part in row["parts"]}
+        scores = [parts[a]["report"]["score"] if a in parts else None for a in scored]
         table.append(
             [
-                *(row["student"], row["name"], row["wing"], *points, whole, out_of),
-                *(given.points.get(name) for name in by_hand),
-                *(given.late_days or "", total(row, assignment, hand)),
+                *(row["student"], row["name"], row["wing"]),
+                *(parts[a]["points"] if a in parts else None for a in answers),
+                *(points(row), out_of, row["alias"]),
+                *(score and score["value"] for score in scores),
                 *(row["isolation"], row["file"]),
                 *("; ".join(flags(row)), messages(row)),
             ]
         )
     replace_file(out / "marks.csv", as_csv(table))
-    data = {
-        "title": assignment.title,
-        "warning": warning,
-        "seed": seed,
-        "submissions": [
-            row
-            | {
-                "points": sum(code_points(row, a) or 0 for a in answers),
-                "out_of": out_of,
-                "total": total(row, assignment, hand),
-                "flags": flags(row),
-            }
-            for row in rows
-        ],
-    }
-    text = json.dumps(strict(data), indent=1, allow_nan=False)
+    about = {"title": assignment.title, "seed": seed, "submissions": rows}
+    text = json.dumps(strict(about), indent=1, allow_nan=False)
     replace_file(out / "marks.json", text)
-    summary = [f"# {assignment.title}", ""]
-    summary += [f"**{warning}**", ""] if warning else []
-    whole = [r for r in rows if total(r, assignment, hand) is not None]
-    summary += [
-        f"{len(rows)} students, {len(whole)} with points for each question.",
-        "",
-    ]
-    summary += [
-        f"- {as_text(r['student'])}: {as_text('; '.join(flags(r)))}"
-        for r in rows
-        if flags(r)
-    ]
-    summary += [
-        f"- {student} is in the table of marks by hand, and has no row."
-        for student in hand.others(r["student"] for r in rows)
-    ]
-    replace_file(out / "look-at.md", strict("\n".join(summary) + "\n"))
-    blank = [["student", *by_hand, "late_days", "note"]]
-    blank += [[r["student"], *[""] * (len(by_hand) + 2)] for r in rows]
-    replace_file(out / "hand-blank.csv", as_csv(blank))
-    _write_systems(rows, assignment, out, hand)
-    for row, name in zip(rows, _file_names(r["student"] for r in rows), strict=True):
-        text = feedback(row, assignment, hand)
-        replace_file(out / "feedback" / f"{name}.md", strict(text))
-    _write_leaderboards(rows, assignment, out)
+    names = _file_names(row["student"] for row in rows)
+    for row in rows:
+        file = out / "feedback" / f"{names[row['student']]}.md"
+        replace_file(file, feedback(row, assignment))
 
 
-def _file_names(students: Iterable[str]) -> list[str]:
+def _file_names(students: Iterable[str]) -> dict[str, str]:
     """A name that every file system takes for each, and no two the same.
 
-    Where something had to be changed, a part of a digest tells them apart.
+    Whose own name is one keeps it, whatever the others are called.
     """
-    students = list(students)
-    plain = [re.sub(r"[^\w .@+-]", "_", s).lstrip(".")[:60].strip() for s in students]
-    taken = {p.lower() for p, s in zip(plain, students, strict=True) if p == s}
-    names = []
-    for name, student in zip(plain, students, strict=True):
-        if name != student:
-            raw = student.encode("utf-8", "replace")
-            name = f"{name}-{hashlib.sha256(raw).hexdigest()[:8]}".lstrip("-")
-            while name.lower() in taken:
-                name += "x"
-            taken.add(name.lower())
-        names.append(name)
-    return names
+    made, taken = {}, set()
+    plain = {s: re.sub(r"[^\w .@+-]", "_", s)[:60].strip(" .") for s in students}
+    for student in sorted(plain, key=lambda s: plain[s] != s):
+        name = plain[student]
+        while not name or name.lower() in taken:
+            name += "_"
+        taken.add(name.lower())
+        made[student] = name
+    return made
 
 
-def _write_systems(
-    rows: list[Row], assignment: Assignment, out: Path, hand: Hand
-) -> None:
-    """Tables that Canvas and Moodle import, with those alone who have a total.
-
-    In both an empty cell takes away a mark that is there. Canvas (Instructor Guide,
-    "How do I import grades in the Gradebook", and `lib/gradebook_importer.rb`) wants
-    these five columns in this order, matches a student by ID, else by SIS User ID, SIS
-    Login ID or name, and an assignment by its title. Moodle (docs.moodle.org, "Grade
-    import", and `grade/import/csv`) asks which column is which, and imports nothing if
-    it doesn't know one of the students. Feedback without a mark deletes the mark there,
-    so there is none. Gradescope imports no table; it reads `results.json`, which otter
-    writes.
-    """
-    most = sum(part.points for part in assignment.parts)
-    most += sum(question.points for question in assignment.by_hand)
-    title = assignment.title
-    marks = [(r, t) for r in rows if (t := total(r, assignment, hand)) is not None]
-    canvas = [["Student", "ID", "SIS User ID", "SIS Login ID", "Section", title]]
-    canvas.append(["    Points Possible", "", "", "", "", str(most)])
-    canvas += [[r["name"], "", r["student"], "", "", str(t)] for r, t in marks]
-    moodle = [["ID number", title]]
-    moodle += [[r["student"], str(t)] for r, t in marks]
-    for name, table in (("canvas", canvas), ("moodle", moodle)):
-        replace_file(out / f"{name}.csv", as_csv(table))
-
-
-def feedback(row: Row, assignment: Assignment, hand: Hand) -> str:
+def feedback(row: Row, assignment: Assignment) -> str:
     """What one student gets to read, in Markdown; no other student is in it."""
-    given = hand.of(row["student"])
     lines = [f"# {assignment.title}: {row['name']}", ""]
     if not row["marked"]:
         lines += [f"Not graded. {row['message']}", ""]
-    for part in assignment.parts:
-        done = next((p for p in row["parts"] if p["answer"] == part.answer), None)
-        points = given.points.get(part.answer, done and done["points"])
-        said = "not yet graded" if points is None else f"{points:g}"
-        lines += [f"## {part.answer}: {said} of {part.points:g}", ""]
-        if done is not None:
-            lines += [done["note"], ""] if done["note"] else []
-            lines += [done["report"]["message"], ""]
-    for question in assignment.by_hand:
-        points = given.points.get(question.name)
-        said = "not yet graded" if points is None else f"{points:g}"
-        lines += [f"## {question.name}: {said} of {question.points:g}", ""]
-    lines += [*row["notes"], ""] if row["notes"] else []
-    lines += [given.note, ""] if given.note else []
-    if given.late_days:
-        days = "day" if given.late_days == 1 else "days"
-        lines += [f"{given.late_days:g} {days} late: times {given.kept:g}.", ""]
-    whole = total(row, assignment, hand)
-    if whole is not None:
-        lines += [f"**Total: {whole:g}**", ""]
-    return "\n".join(lines)
-
-
-def _write_leaderboards(rows: list[Row], assignment: Assignment, out: Path) -> None:
-    for part in assignment.parts:
-        if part.exercise not in CHALLENGES:
-            continue
-        scores = []
-        for row in rows:
-            done = next((p for p in row["parts"] if p["answer"] == part.answer), None)
-            score = done and done["report"]["score"]
-            # Only who has chosen a name is shown, and nothing that is in doubt.
-            if row["alias"] and done and score and not done["report"]["flag"]:
-                scores.append((row["alias"], Score(**score)))
-        title = f"{assignment.title}: {part.answer}"
-        board = ranking(CHALLENGES[part.exercise], scores)
-        measure = CHALLENGES[part.exercise].measure
-        rows_csv = [["name", measure], *([n, f"{v:.6g}"] for n, v in board)]
-        replace_file(out / f"leaderboard-{part.answer}.csv", as_csv(rows_csv))
-        lines = [f"# {title}", "", f"| name | {measure} |", "|---|---:|"]
-        lines += [f"| {name} | {value:.4g} |" for name, value in board]
-        replace_file(out / f"leaderboard-{part.answer}.md", "\n".join(lines) + "\n")
-
-
-def ranking(
-    challenge: Challenge, scores: list[tuple[str, Score]]
-) -> list[tuple[str, float]]:
-    """Names and scores, the best first, with the baseline and the bound.
-
-    Args:
-        challenge: Whose baseline and bound have names.
-        scores: What answers reached on the same data.
-    """
-    rows = [(name, score.value) for name, score in scores if score.value is not None]
-    for _, score in scores[:1]:
-        rows.append((f"bound: {challenge.bound}", score.bound))
-        rows.append((f"baseline: {challenge.baseline}", score.baseline))
-    high = any(score.bound > score.baseline for _, score in scores)
-    return sorted(rows, key=lambda row: -row[1] if high else row[1])
+    for part in row["parts"]:
+        given = "not yet graded" if part["points"] is None else f"{part['points']:g}"
+        lines += [f"## {part['answer']}: {given} of {part['out_of']:g}", ""]
+        lines += [part["note"], ""] if part["note"] else []
+        lines += [part["report"]["message"], ""]
+    return "\n".join([*lines, *row["notes"], ""])

@@ -96,7 +96,7 @@ def _mark(job: dict[str, Any], arrays: list[np.ndarray], say: Any) -> None:
     say(ready=True)
 
     def guarded(call: Any, seconds: float) -> str:
-        return running.guarded(call, forbidden.Noticed(), seconds)[1]
+        return running.guarded(call, seconds)[1]
 
     made = [cells.Cell(n, code) for n, code in enumerate(job["cells"], start=1)]
     sys.path.append(os.getcwd())
@@ -105,8 +105,9 @@ def _mark(job: dict[str, Any], arrays: list[np.ndarray], say: Any) -> None:
     say(loaded=True)
     for part, task in parts:
         answer = submission.names.get(part["answer"])
+        forbidden.USED.clear()
         if part["answer"] in submission.names:
-            outcomes = running.run(answer, task, forbidden.Noticed)
+            outcomes = running.run(answer, task)
         else:
             why = submission.missing(part["answer"])
             outcomes = [running.Outcome(trouble=why)] * len(task.cases)
@@ -118,8 +119,9 @@ def _mark(job: dict[str, Any], arrays: list[np.ndarray], say: Any) -> None:
                 part=part["part"],
                 case=case,
                 trouble=f"it returned {odd[0].dtype}." if odd else trouble,
-                used=list(one.used),
+                used=list(forbidden.USED),
             )
+            forbidden.USED.clear()
         if job["wing"] == "nnx":  # JAX keeps every program that it has compiled
             importlib.import_module("jax").clear_caches()
 

@@ -44,20 +44,6 @@ def stub(name: str) -> Callable:
     return forbidden
 
 
-class Noticed:
-    """What was called while an answer ran: the counterpart of `running.Watch`."""
-
-    def __init__(self, forbidden: tuple[str, ...] = ()):
-        self.used: dict[str, None] = {}
-
-    def __enter__(self) -> "Noticed":
-        USED.clear()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.used = dict(USED)
-
-
 def shut(names: tuple[str, ...] | None = None) -> None:
     """Replace pieces in every module of a framework that has been imported."""
     names = tuple(json.loads(_LIST.read_text())) if names is None else names

@@ -31,21 +31,23 @@ def frame(header: dict[str, Any], arrays: list[np.ndarray] | tuple = ()) -> byte
 
 def frames(raw: bytes) -> Iterator[tuple[dict[str, Any], list[np.ndarray]]]:
     """Every frame up to the first that isn't one."""
-    while len(raw) >= LENGTHS.size:
-        n_text, n_data = LENGTHS.unpack_from(raw)
-        end = LENGTHS.size + n_text + n_data
+    start = 0
+    while len(raw) - start >= LENGTHS.size:
+        n_text, n_data = LENGTHS.unpack_from(raw, start)
+        middle = start + LENGTHS.size + n_text
+        end = middle + n_data
         if n_text > LARGEST_HEADER or end > len(raw):
             return
         try:
-            text = raw[LENGTHS.size : LENGTHS.size + n_text].decode("ascii")
+            text = raw[middle - n_text : middle].decode("ascii")
             header = json.loads(text)
             if not isinstance(header, dict):
                 return
-            arrays = _arrays(header.pop("arrays", None), raw[end - n_data : end])
+            arrays = _arrays(header.pop("arrays", None), raw[middle:end])
         except (ValueError, RecursionError):
             return
         yield header, arrays
-        raw = raw[end:]
+        start = end
 
 
 def _arrays(described: Any, data: bytes) -> list[np.ndarray]:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from marker.tables import ranking
 from scipy.spatial.distance import cdist
 from scipy.special import softmax
 from sklearn.linear_model import LinearRegression
@@ -16,7 +15,6 @@ from sklearn.preprocessing import scale
 from course_lib import homework
 from course_lib.homework import CHALLENGES, Challenge, check
 from course_lib.homework.challenge import Draw, Trial
-from course_lib.homework.report import Score
 from course_lib.homework.running import Outcome
 
 HOMEWORK = Path(__file__).parents[2] / "homework"
@@ -211,25 +209,6 @@ def test_a_baseline_scores_what_its_rule_scores(name, predict, measure):
     for draw in Trial(name, CHALLENGES[name], "torch", 7).draws.values():
         got = measure(draw.truth.ravel(), predict(*draw.arguments).ravel())
         np.testing.assert_allclose(draw.baseline, got, rtol=1e-6)
-
-
-SCORES = [("Ada", Score(0.3, 0.9, 0.1, "error")), ("Bo", Score(0.2, 0.9, 0.1, "error"))]
-
-
-def test_a_leaderboard_has_the_best_first():
-    names = [name for name, _ in ranking(GUESS, SCORES)]
-    assert names == ["bound: always right", "Bo", "Ada", "baseline: always 7"]
-
-
-def test_a_leaderboard_where_high_is_better():
-    high = [(name, Score(1 - s.value, 0.1, 0.9, "error")) for name, s in SCORES]
-    names = [name for name, _ in ranking(GUESS, high)]
-    assert [names[0], names[-1]] == ["bound: always right", "baseline: always 7"]
-    assert names[1:3] == ["Bo", "Ada"]
-
-
-def test_a_leaderboard_of_no_scores_is_empty():
-    assert ranking(GUESS, []) == []
 
 
 def test_a_score_above_the_bound_is_a_flag_and_no_mark():

@@ -1,4 +1,4 @@
-"""Exercises on language models: the shift, the loss of a text, GPT with a cache."""
+"""Exercises on language models: the loss of a text, GPT with a cache."""
 
 import math
 
@@ -9,40 +9,6 @@ from course_lib.homework import exercise as piece
 from course_lib.homework.challenge import CHALLENGES
 from course_lib.homework.exercise import EXERCISES, Exercise, softmax
 from course_lib.homework.ledgers import NEXT_CODE
-
-
-def _ids(rng):
-    return {
-        "two texts": (rng.integers(0, 11, (2, 5)),),
-        "one text": (rng.integers(0, 7, (1, 3)),),
-        "three texts of two tokens": (rng.integers(0, 29, (3, 2)),),
-    }
-
-
-def _pairs(i):
-    return i[:, :-1], i[:, 1:]
-
-
-EXERCISES["next_token_pairs"] = Exercise(
-    call="f(ids), which returns (inputs, targets)",
-    cases=_ids,
-    oracle=_pairs,
-    slips={
-        "inputs and targets have changed places": (
-            "i[:, :-1], i[:, 1:] -> i[:, 1:], i[:, :-1]"
-        ),
-        "the targets are the inputs themselves; they must be one token later": (
-            "i[:, 1:] -> i[:, :-1]"
-        ),
-        "the last token is among the inputs, though it has no target": "i[:, :-1] -> i",
-        "the targets come round to the first token; drop the last input instead": (
-            "i[:, :-1], i[:, 1:] -> i, np.roll(i, -1, axis=1)"
-        ),
-        "texts are shifted, not tokens: the shift runs along the second axis": (
-            "i[:, :-1], i[:, 1:] -> i[:-1], i[1:]"
-        ),
-    },
-)
 
 
 def _cases(rng):
