@@ -150,13 +150,6 @@ def test_a_cache_changes_nothing(wing, rng, position):
     assert_close(np.concatenate(parts, axis=1), whole)
 
 
-def test_the_right_shift_puts_the_start_in_front(wing):
-    target = np.array([[5, 7, 11], [2, 3, 0]])
-    got = wing.numpy(wing.lib.shift_right(wing.array(target), 1))
-    np.testing.assert_array_equal(got, [[1, 5, 7], [1, 2, 3]])
-    assert got.dtype == target.dtype
-
-
 def test_maps_come_as_encoder_then_decoder_own_and_cross(wing, rng):
     model, _ = randomize(wing, wing.make(wing.lib.Seq2Seq, CONFIG))
     source, target = draw(rng)
@@ -226,10 +219,6 @@ def test_without_tokens_it_counts_as_the_frameworks_own(both):
                 w.array(np.ones((2, 5), int)), w.array(np.ones(5, int))
             ),
             ["target must be a batch", "target[None]"],
-        ),
-        (
-            lambda w: w.lib.shift_right(w.array(np.ones((2, 5))), 1),
-            ["whole numbers", "float64"],
         ),
     ],
 )
