@@ -110,12 +110,7 @@ def fit(
 def mean_loss(
     model: nnx.Module, batches: Iterable[Any], loss: Callable[..., Any]
 ) -> float:
-    """The mean loss over batches in evaluation mode: dropout off, no gradients.
-
-    The exponential of a mean cross-entropy is the perplexity. Each part's mode is
-    restored, also after an exception. `batches` are arrays or tuples of them, as
-    `in_turn` returns; a loss that returns a mean is weighted by the rows.
-    """
+    """The mean loss over batches in evaluation mode: dropout off, no gradients."""
     with evaluating(model):
         graphdef, state = nnx.split(model)
     sums = [_measure(graphdef, state, to_arrays(batch), loss) for batch in batches]
