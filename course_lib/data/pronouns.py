@@ -47,7 +47,6 @@ def pronouns(kind: str, n_pairs: int, *, seed: int) -> list[Pronoun]:
     """
     check_choice("kind", kind, KINDS)
     check_size("n_pairs", n_pairs)
-    check_size("n_pairs", n_pairs)
     if n_pairs > 500:
         raise ValueError(f"n_pairs must be at most 500: got {n_pairs}.")
     rng = np.random.default_rng(seed)

@@ -96,11 +96,7 @@ class Seq2Seq(nnx.Module):
         *,
         source_mask: Bool[Array, "..."] | None = None,
     ) -> Float[Array, "B S D"]:
-        """Read the source: the memory, one vector a token.
-
-        `source_mask` is True where a position may attend to the source, such as
-        `padding_mask_from_ids(source, pad_id)`.
-        """
+        """Read the source: the memory, one vector a token."""
         check_ids("source", source, self.config.vocab_size)
         x, bias = self._embed(source, self.source_tokens, self.source_positions)
         for block in self.encoder:
@@ -114,11 +110,7 @@ class Seq2Seq(nnx.Module):
         *,
         source_mask: Bool[Array, "..."] | None = None,
     ) -> Float[Array, "B T V"]:
-        """Logits of the next token at each position of the target.
-
-        The target starts with the start token, and lacks its last (teacher forcing).
-        Padding behind it needs no mask: no token before it attends to it.
-        """
+        """Logits of the next token at each position of the target."""
         return self._decode(target, [memory] * len(self.decoder), source_mask)
 
     def begin(
@@ -128,10 +120,7 @@ class Seq2Seq(nnx.Module):
         *,
         source_mask: Bool[Array, "..."] | None = None,
     ) -> KVCache:
-        """A cache for targets of up to `max_len` tokens, none of them in it yet.
-
-        It holds cross-attention's keys and values of the memory, computed here once.
-        """
+        """A cache for targets of up to `max_len` tokens, none of them in it yet."""
         check_size("max_len", max_len)
         if self.target_positions.max_len is not None:
             check_positions(max_len, 0, self.target_positions.max_len)
