@@ -5,6 +5,9 @@ What each one does to the scores is in the wings' `generation/sampling.py`.
 
 import math
 from dataclasses import dataclass
+from typing import Any
+
+Traced = Any  # a number inside a compiled program, which has no value yet
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,11 +25,11 @@ class Sampling:
             text behind it already holds, before everything else.
     """
 
-    temperature: float = 1.0
-    top_k: int | None = None
-    top_p: float | None = None
-    min_p: float | None = None
-    repetition_penalty: float = 1.0
+    temperature: float | Traced = 1.0
+    top_k: int | Traced | None = None
+    top_p: float | Traced | None = None
+    min_p: float | Traced | None = None
+    repetition_penalty: float | Traced = 1.0
 
     def __post_init__(self):
         number, k = (int, float), self.top_k

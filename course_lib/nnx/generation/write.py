@@ -133,7 +133,7 @@ def _stopped(ids: Array, t: Array, lengths: Array, stops: Array) -> Array:
     return (same & written).any(axis=-1)
 
 
-def _penalized(logits: Array, ids: Array, t: Array, penalty: Array) -> Array:
+def _penalized(logits: Array, ids: Array, t: Array, penalty: Any) -> Array:
     """Repetition penalty on the tokens that stand before place `t`."""
 
     def lowered():
