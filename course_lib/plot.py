@@ -103,39 +103,6 @@ def attention_map(
     return ax
 
 
-def heads(
-    weights: Any,
-    queries: Sequence | None = None,
-    keys: Sequence | None = None,
-    *,
-    titles: Sequence[str] | None = None,
-    columns: int = 4,
-) -> np.ndarray:
-    """The attention maps of all heads, `H T S`, side by side and on one scale.
-
-    Rows and columns have the same labels in every head; `columns` heads stand in one
-    row of the figure. There are axes for each head.
-    """
-    w = _array(weights, "weights", 3)
-    titles = titles or [f"head {h + 1}" for h in range(len(w))]
-    _check_labels("titles", "heads", titles, len(w))
-    columns = min(columns, len(w))
-    rows = -(-len(w) // columns)
-    _, grid = plt.subplots(
-        rows, columns, figsize=(6.8, 6.8 / columns * rows + 0.5), squeeze=False
-    )
-    for extra in grid.flat[len(w) :]:
-        extra.set_axis_off()
-    vmax = float(w.max())
-    for h, (ax, title) in enumerate(zip(grid.flat, titles, strict=False)):
-        first = h % columns == 0
-        labels = queries if first else None
-        attention_map(w[h], labels, keys, ax=ax, title=title, vmax=vmax, numbers=False)
-        if not first:
-            ax.set_ylabel("")
-    return grid.flat[: len(w)]
-
-
 def mask(
     allowed: Any,
     queries: Sequence | None = None,

@@ -79,13 +79,6 @@ def test_arrays_of_either_wing_go_in(wing, weights):
         plot.attention_map(wing.array(weights).requires_grad_())
 
 
-def test_heads_share_one_scale(rng):
-    maps = rng.dirichlet(np.ones(5), size=(6, 3))
-    axes = plot.heads(maps, "abc", "vwxyz")
-    assert len(axes) == 6
-    assert {ax.images[0].get_clim() for ax in axes} == {(0, maps.max())}
-
-
 def test_a_mask_is_filled_where_it_allows():
     allowed = np.tri(4, dtype=bool)
     image = plot.mask(allowed).images[0]
@@ -119,8 +112,6 @@ def test_the_style_reads_on_dark_pages_and_on_phones():
     ("call", "message"),
     [
         (lambda w: plot.attention_map(w[None]), r"2 axes: got shape \(1, 3, 5\)"),
-        (lambda w: plot.heads(w), "3 axes"),
-        (lambda w: plot.heads(w[None], titles="ab"), "1 heads: got 2 labels"),
         (lambda w: plot.mask(w[0] > 0), r"mask must have 2 axes: got shape \(5,\)"),
         (lambda w: plot.attention_map(w, queries="ab"), "3 queries: got 2 labels"),
         (lambda w: plot.mask(w > 0, keys="ab"), "5 keys: got 2 labels"),

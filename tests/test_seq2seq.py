@@ -47,13 +47,6 @@ def test_the_encoder_runs_once(wing, rng):
     np.testing.assert_array_equal(wing.numpy(apart), wing.numpy(together))
 
 
-def test_the_right_shift_puts_the_start_in_front(wing):
-    target = np.array([[5, 7, 11], [2, 3, 0]])
-    got = wing.numpy(wing.lib.shift_right(wing.array(target), 1))
-    np.testing.assert_array_equal(got, [[1, 5, 7], [1, 2, 3]])
-    assert got.dtype == target.dtype
-
-
 def test_tables_are_shared_or_apart(wing):
     def tables(**options):
         model = CASE.build(wing, **options)

@@ -44,7 +44,7 @@ PIECES = {
     "LearnedMetric": {"n_features": 3},
     "MixtureOfExperts": {"d_model": 4, "d_ff": 3, "n_experts": 5, "n_shared": 1},
     "MultiHeadAttention": {
-        "d_model": 8, "n_heads": 2, "n_kv_heads": 1, "d_head": 3, "window": 2,
+        "d_model": 8, "n_heads": 2, "n_kv_heads": 1, "head_dim": 3, "window": 2,
     },
     "QuantizedLinear": {"layer": a_linear, "group": 3},
     "RNN": {"d_in": 3, "d_model": 5},
@@ -77,7 +77,7 @@ PIECES = {
     "tiled_attention": {**QKV, "tile": 4},
     "window_attention": {**QKV, "size": 3},
     "window_mask": {**MASK, "size": 2},
-    "with_window": {"mask": None, "q": HEADS, "k": HEADS, "window": 2},
+    "narrow_mask": {"mask": None, "q": HEADS, "k": HEADS, "window": 2},
 }  # fmt: skip
 # Functions of no wing: the arguments that are no sizes, then the sizes.
 PLAIN = [

@@ -161,7 +161,6 @@ def test_special_tokens_have_the_first_ids_and_are_not_counted():
     ours = Words.train("[MASK] eat [MASK]", specials=SPECIALS, unknown="[UNK]")
     assert ours.tokens == ("[UNK]", "[PAD]", "[MASK]", "eat")
     assert ours.encode("[MASK]eat") == [2, 3]
-    assert ours.id_of("[MASK]") == 2
 
 
 def test_of_special_tokens_the_longer_one_wins():
@@ -208,7 +207,6 @@ def test_no_token_crosses_from_one_text_to_the_next():
         (lambda: Words.train("ab").encode("ba"), r"unknown='\[UNK\]'"),
         (lambda: Characters.train("ab").decode([2]), "run from 0 to 1: got 2"),
         (lambda: Characters.train("ab").decode([-1]), "got -1"),
-        (lambda: Characters.train("ab").id_of("x"), "got 'x'"),
         (lambda: Characters.train("ab", specials="[PAD]"), "must be a list"),
         (lambda: Characters.train("ab", specials=["[PAD]", ""]), "not be empty"),
         (lambda: Words.train("ab", specials=["a", "b"], vocab_size=1), "are 2: got 1"),

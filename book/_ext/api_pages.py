@@ -1,6 +1,6 @@
 """The reference, made of docstrings: a page a module, with the wings side by side.
 
-Sphinx's autodoc does the work. Four things it cannot know:
+Sphinx's autodoc does the work. Five things it cannot know:
 
 - **Which modules there are.** If the book has `book/appendices/api`, a page for each
   module is written into `api/`, which git ignores: PyTorch and NNX in tabs where both
@@ -12,6 +12,8 @@ Sphinx's autodoc does the work. Four things it cannot know:
 - **What a signature says.** NNX modules have a metaclass that hides `__init__` behind
   `(*args, **kwargs)`, and a shape such as `Float[Tensor, "*B T Dh"]` is an object by
   the time autodoc sees it. So signatures are taken from the source, as written.
+- **What the wings share.** Where a docstring of the NNX wing is one line, PyTorch's,
+  which begins with it, says the rest; its tab shows that.
 - **What is an equation.** Module docstrings open with theirs, indented; they are set
   as written, and arXiv numbers become links.
 """
@@ -23,6 +25,7 @@ import textwrap
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -318,10 +321,25 @@ def mark_equations(lines: list[str]) -> list[str]:
     return marked
 
 
+def twin_docstring(obj: Any) -> str:
+    """Read what PyTorch's piece of the same name says; nothing of any other object."""
+    obj = getattr(obj, "fget", obj)
+    here, name = getattr(obj, "__module__", ""), getattr(obj, "__qualname__", "")
+    if not str(here).startswith(f"{PACKAGE}.nnx."):
+        return ""
+    found: Any = import_module(here.replace(".nnx.", ".torch.", 1))
+    for part in name.replace("__call__", "forward").split("."):
+        found = getattr(found, part, None)
+    return inspect.getdoc(found) or ""
+
+
 def process_docstring(
-    _app: Sphinx, what: str, _name: str, _obj: Any, _options: Any, lines: list[str]
+    _app: Sphinx, what: str, _name: str, obj: Any, _options: Any, lines: list[str]
 ) -> None:
     """For autodoc: equations as written, sentences as meant, arXiv numbers as links."""
+    written, shared = "\n".join(lines).strip(), twin_docstring(obj).splitlines()
+    if shared[:1] == [written]:
+        lines[:] = [*shared, ""]
     first = next((i for i, line in enumerate(lines) if line in SECTIONS), len(lines))
     text = mark_equations(lines[:first]) + [escape(line) for line in lines[first:]]
     link = r"`arXiv:\1 <https://arxiv.org/abs/\1>`__"

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from course_lib.checks import check_levels, check_size
+from course_lib.checks import check_levels, check_size, check_sizes
 from course_lib.optional import missing
 
 __all__ = [
@@ -93,8 +93,7 @@ def rolling_origins(
     Without `last`, the last one is that whose horizon ends with the series. With
     `every=H`, horizons do not overlap.
     """
-    check_size("horizon", horizon)
-    check_size("every", every)
+    check_sizes(horizon=horizon, every=every)
     latest = n_steps - 1 - horizon
     last = latest if last is None else last
     if not 0 <= first <= last <= latest:

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from course_lib.checks import check_choice, check_range, check_size
+from course_lib.checks import check_choice, check_range, check_sizes
 
 __all__ = ["NGram"]
 
@@ -53,8 +53,7 @@ class NGram:
         discount: float | None = None,
         k: float = 1.0,
     ):
-        check_size("order", order)
-        check_size("vocab_size", vocab_size)
+        check_sizes(order=order, vocab_size=vocab_size)
         check_choice("smoothing", smoothing, ("kneser-ney", "absolute", "add-k"))
         if discount is not None:
             check_range("discount", discount, 0, 1)

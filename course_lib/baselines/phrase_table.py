@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from typing import Any, Self
 
-from course_lib.checks import check_size
+from course_lib.checks import check_sizes
 
 __all__ = ["PhraseTable"]
 
@@ -32,8 +32,7 @@ class PhraseTable:
     """
 
     def __init__(self, n_source: int, n_target: int):
-        check_size("n_source", n_source)
-        check_size("n_target", n_target)
+        check_sizes(n_source=n_source, n_target=n_target)
         self.n_source, self.n_target = n_source, n_target
         self.partner: dict[tuple, tuple[float, tuple]] = {}  #: Eq. 1 and f, by e
 

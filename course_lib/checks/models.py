@@ -1,10 +1,9 @@
-"""Whole models: their weights, images, steps, graphs, samplers.
+"""Whole models: their weights, images, steps, graphs.
 
 `x`, `images`, `past` and the like are shapes; a mask, edges and token types come
 themselves.
 """
 
-import math
 from typing import Any, TypeVar
 
 from course_lib.checks.attention import Shape, check_mask
@@ -13,8 +12,7 @@ from course_lib.checks.tensors import check_dtype, check_ids, check_shape
 
 __all__ = [
     "check_graph", "check_images", "check_past", "check_patches", "check_pooler",
-    "check_sampling", "check_steps", "check_token_types", "check_vocabularies",
-    "check_weights",
+    "check_steps", "check_token_types", "check_vocabularies", "check_weights",
 ]  # fmt: skip
 
 Pooler = TypeVar("Pooler")
@@ -85,40 +83,6 @@ def check_graph(x: Shape, d_in: int, edges: Any) -> None:
         raise ValueError(
             f"edges must say for each pair of the {x[-2]} nodes whether the first "
             f"listens to the second: got {tuple(edges.shape)}."
-        )
-
-
-def check_sampling(
-    temperature: Any = None,
-    top_k: Any = None,
-    top_p: Any = None,
-    min_p: Any = None,
-    repetition_penalty: Any = None,
-) -> None:
-    """Refuse settings that no next token can be drawn with; None and traced pass."""
-    number = (int, float)
-    if isinstance(temperature, number) and not 0 <= temperature < math.inf:
-        raise ValueError(
-            f"temperature must be at least 0 and finite: got {temperature}. 0 takes "
-            "the likeliest token, 1 the model's own probabilities."
-        )
-    if isinstance(top_k, number) and (isinstance(top_k, float) or top_k < 1):
-        raise ValueError(
-            f"top_k must be a whole number of at least 1: got {top_k}. None keeps all."
-        )
-    if isinstance(top_p, number) and not 0 < top_p <= 1:
-        raise ValueError(
-            f"top_p must be above 0 and at most 1: got {top_p}. None keeps all."
-        )
-    if isinstance(min_p, number) and not 0 <= min_p <= 1:
-        raise ValueError(
-            f"min_p must be at least 0 and at most 1: got {min_p}. 0 keeps all."
-        )
-    penalty = repetition_penalty
-    if isinstance(penalty, number) and not 0 < penalty < math.inf:
-        raise ValueError(
-            f"repetition_penalty must be above 0 and finite: got {penalty}. 1 changes "
-            "nothing, and more makes repetition less likely."
         )
 
 

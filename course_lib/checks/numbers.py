@@ -7,13 +7,19 @@ from typing import Any
 __all__ = [
     "check_choice", "check_divides", "check_even", "check_experts", "check_heads",
     "check_lengths", "check_noise", "check_positive", "check_range", "check_rate",
-    "check_size", "check_whole", "nearest_divisor",
+    "check_size", "check_sizes", "check_whole", "nearest_divisor",
 ]  # fmt: skip
 
 
 def check_size(name: str, size: Any) -> None:
     """Refuse a size that is not a whole number of at least 1."""
     check_whole(name, size, least=1)
+
+
+def check_sizes(**sizes: Any) -> None:
+    """Refuse sizes, given by their names, that are not whole numbers of at least 1."""
+    for name, size in sizes.items():
+        check_size(name, size)
 
 
 def check_whole(name: str, number: Any, *, least: int = 0, why: str = "") -> None:
@@ -97,16 +103,22 @@ def check_even(
         )
 
 
-def check_heads(d_model: int, n_heads: int, n_kv_heads: int) -> None:
-    """Refuse a number of heads that does not divide what it must divide."""
-    check_divides("n_heads", n_heads, "d_model", d_model)
+def check_heads(
+    d_model: int, n_heads: int, n_kv_heads: int, head_dim: int | None = None
+) -> int:
+    """Refuse a number of heads that does not divide what it must; the width of one."""
+    if head_dim is None:
+        check_divides("n_heads", n_heads, "d_model", d_model)
+    check_sizes(d_model=d_model, n_heads=n_heads)
     check_divides("n_kv_heads", n_kv_heads, "n_heads", n_heads)
+    if head_dim is not None:
+        check_size("head_dim", head_dim)
+    return d_model // n_heads if head_dim is None else head_dim
 
 
 def check_experts(n_experts: int, top_k: int) -> None:
     """Refuse more experts for a token than there are."""
-    check_size("n_experts", n_experts)
-    check_size("top_k", top_k)
+    check_sizes(n_experts=n_experts, top_k=top_k)
     if top_k > n_experts:
         raise ValueError(
             f"top_k must be at most n_experts: got top_k={top_k}, n_experts="

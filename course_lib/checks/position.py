@@ -6,7 +6,7 @@ value yet and passes.
 
 from typing import Any
 
-from course_lib.checks.numbers import check_size
+from course_lib.checks.numbers import check_size, check_sizes
 from course_lib.checks.tensors import check_shape
 
 __all__ = ["check_positions", "check_rotary", "check_span"]
@@ -14,8 +14,7 @@ __all__ = ["check_positions", "check_rotary", "check_span"]
 
 def check_span(n_queries: int, n_keys: int, offset: Any = None) -> None:
     """Refuse queries that do not stand among the keys, the last at the last if None."""
-    check_size("n_queries", n_queries)
-    check_size("n_keys", n_keys)
+    check_sizes(n_queries=n_queries, n_keys=n_keys)
     if offset is None and n_queries > n_keys:
         raise ValueError(
             "n_keys must be at least n_queries, since the last query stands at the "

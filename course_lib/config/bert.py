@@ -23,10 +23,6 @@ class BERTConfig(TransformerConfig):
     norm: str = "post"
     norm_eps: float = 1e-12
 
-    def __post_init__(self):
-        super().__post_init__()
-        self._check_sizes("vocab_size", "max_len", "n_token_types")
-
     @classmethod
     def base(cls) -> "BERTConfig":
         """BERT-base, uncased, 109,482,240 parameters (arXiv:1810.04805, section 3)."""

@@ -39,7 +39,6 @@ class ForecasterConfig(TransformerConfig):
 
     def __post_init__(self):
         super().__post_init__()
-        self._check_sizes("horizon", "n_series", "n_quantiles")
         check_choice("reading", self.reading, READINGS)
         check_divides("patch_size", self.patch_size, "past", self.past)
 

@@ -4,13 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from course_lib.checks import (
-    check_choice,
-    check_divides,
-    check_experts,
-    check_positive,
-    check_size,
-)
+from course_lib.checks import check_choice, check_experts, check_positive, check_size
 from course_lib.config.rotary import RotaryScaling
 from course_lib.config.transformer import TransformerConfig
 
@@ -92,8 +86,6 @@ class GPTConfig(TransformerConfig):
             scaling = RotaryScaling(**self.rope_scaling)
             object.__setattr__(self, "rope_scaling", scaling)
         super().__post_init__()
-        self._check_sizes("vocab_size", "max_len", "head_dim", "window")
-        self._check_sizes("n_experts", "n_shared_experts", "experts_per_token")
         check_positive("rope_base", self.rope_base)
         for name in ("local_rope_base", "attention_scale", "score_cap", "logit_cap"):
             if getattr(self, name) is not None:
@@ -109,13 +101,6 @@ class GPTConfig(TransformerConfig):
                 "experts take the name of an activation, and gated=True beside it: got "
                 "activation='swiglu'. Write activation='silu', gated=True."
             )
-
-    def _check_heads(self) -> None:
-        if self.head_dim is None:
-            return super()._check_heads()
-        groups = self.n_heads if self.n_kv_heads is None else self.n_kv_heads
-        check_size("d_model", self.d_model)
-        return check_divides("n_kv_heads", groups, "n_heads", self.n_heads)
 
     @property
     def d_head(self) -> int:
@@ -135,15 +120,10 @@ class GPTConfig(TransformerConfig):
 
     def layer(self, layer: int) -> dict[str, Any]:
         """Arguments of one block, counted from 0, but for its rotary positions."""
-        attention = {
-            "d_head": self.head_dim,
-            "qkv_bias": self.qkv_bias,
-            "o_bias": self.o_bias,
-            "qk_norm_eps": self.norm_eps if self.qk_norm else None,
-            "window": self.window if self.has_window(layer) else None,
-            "scale": self.attention_scale,
-            "score_cap": self.score_cap,
-        }
+        names = ("head_dim", "qkv_bias", "o_bias", "qk_norm", "norm_eps")
+        names += ("attention_scale", "score_cap")
+        attention = {name: getattr(self, name) for name in names}
+        attention["window"] = self.window if self.has_window(layer) else None
         experts = None
         if self.n_experts is not None:
             experts = {

@@ -38,8 +38,6 @@ class Seq2SeqConfig(TransformerConfig):
 
     def __post_init__(self):
         super().__post_init__()
-        self._check_sizes("vocab_size", "max_len")
-        self._check_sizes("target_vocab_size", "n_decoder_layers")
         if self.share_embeddings and self.vocab_target != self.vocab_size:
             raise ValueError(
                 "share_embeddings=True needs one vocabulary for source and target: "

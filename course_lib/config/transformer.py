@@ -57,8 +57,12 @@ class TransformerConfig:
     _positions: ClassVar[tuple[str, ...]] = POSITIONS
 
     def __post_init__(self):
-        self._check_heads()
-        self._check_sizes("n_layers", "d_ff")
+        for f in fields(self):  # all whole numbers here are sizes
+            size = getattr(self, f.name)
+            if f.type is int or (f.type == int | None and size is not None):
+                check_size(f.name, size)
+        groups = self.n_heads if self.n_kv_heads is None else self.n_kv_heads
+        check_heads(self.d_model, self.n_heads, groups, getattr(self, "head_dim", None))
         check_rate("dropout", self.dropout)
         check_choice("activation", self.activation, ACTIVATIONS)
         check_choice("norm", self.norm, NORMS)
@@ -69,16 +73,6 @@ class TransformerConfig:
             check_even("d_head = d_model / n_heads", self.d_head)
         if self.position in ("sinusoidal", "learned_2d"):
             check_even("d_model", self.d_model)
-
-    def _check_heads(self) -> None:
-        groups = self.n_heads if self.n_kv_heads is None else self.n_kv_heads
-        check_heads(self.d_model, self.n_heads, groups)
-
-    def _check_sizes(self, *names: str) -> None:
-        optional = {f.name for f in fields(self) if f.default is None}
-        for name in names:
-            if getattr(self, name) is not None or name not in optional:
-                check_size(name, getattr(self, name))
 
     @property
     def d_head(self) -> int:

@@ -34,7 +34,6 @@ class ViTConfig(TransformerConfig):
 
     def __post_init__(self):
         super().__post_init__()
-        self._check_sizes("n_channels", "n_classes")
         check_patches(self.image_shape, self.patch_size)
 
     @property

@@ -20,8 +20,7 @@ from course_lib.checks import (
 from course_lib.data.sequences import PAD
 
 __all__ = [
-    "MAJORITY_EXAMPLES", "Labelled", "late_majority", "majority", "majority_class",
-    "which_came_first",
+    "Labelled", "late_majority", "majority", "which_came_first",
 ]  # fmt: skip
 
 _IN_PAIRS = "sequences come in pairs"
@@ -65,23 +64,6 @@ def which_came_first(
     pairs[rows, second] = np.where(labels == 1, n_symbols + 2, n_symbols + 1)
     names = ("second first", "first first")
     return Labelled(pairs, np.full(n, length), labels, n_symbols + 3, names, 1.0, 0.5)
-
-
-MAJORITY_EXAMPLES = (
-    ((5, 5, 5, 1, 1), "A"),
-    ((5, 5, 6, 3, 2), "A"),
-    ((7, 3, 6, 5), "A"),
-    ((2, 3, 5, 1, 1), "B"),
-    ((3, 1, 1, 1, 4), "B"),
-    ((1, 3, 4, 5), "B"),
-)
-"""The six sequences that Atzberger's slides print for this task, with their classes."""
-
-
-def majority_class(entries: np.ndarray | tuple[int, ...] | list[int]) -> str:
-    """Class "A" if more than half of the entries are 5 or above; a tie is "B"."""
-    entries = np.asarray(entries)
-    return "A" if 2 * (entries >= 5).sum() > len(entries) else "B"
 
 
 def majority(

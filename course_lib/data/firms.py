@@ -22,7 +22,7 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from course_lib.checks import check_noise, check_range, check_size
+from course_lib.checks import check_noise, check_range, check_sizes
 
 __all__ = ["Economy", "economy", "r_squared"]
 
@@ -205,8 +205,7 @@ def economy(
         same_firms: Keep the characteristics, and so the network, over all quarters;
             otherwise each quarter has firms of its own.
     """
-    check_size("n_quarters", n_quarters)
-    check_size("n_sectors", n_sectors)
+    check_sizes(n_quarters=n_quarters, n_sectors=n_sectors)
     check_range("n_firms", n_firms, 2, why="to have a peer")
     check_noise(noise)
     rng = np.random.default_rng(seed)

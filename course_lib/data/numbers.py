@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from course_lib.checks import check_choice, check_range, check_size
+from course_lib.checks import check_choice, check_range, check_sizes
 from course_lib.optional import missing
 
 __all__ = ["Numbers", "Phrases", "numbers"]
@@ -70,8 +70,7 @@ def numbers(
         source: Language of the first words, as num2words calls it.
         target: Language of the second ("de", "es", "it", ...; "fr_BE" has septante).
     """
-    check_size("n_train", n_train)
-    check_size("n_random", n_random)
+    check_sizes(n_train=n_train, n_random=n_random)
     check_range("limit", limit, 1000, 1_000_000)
     for number in unseen:
         check_range("unseen", number, 21, 99, "of two words, such as ninety-seven")

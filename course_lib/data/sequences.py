@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from course_lib.checks import check_lengths, check_range, check_size
+from course_lib.checks import check_lengths, check_range, check_size, check_sizes
 from course_lib.data.masked import IGNORE
 
 __all__ = ["NextToken", "Pairs", "induction", "recall", "reversal"]
@@ -60,8 +60,7 @@ def induction(n: int, *, seed: int, n_pairs: int = 16, n_symbols: int = 8) -> Ne
     Symbols 1 to `n_symbols` serve as keys and as values. T = 2 `n_pairs` - 1, as the
     last token is only a target: `targets[:, t]` is the token after `tokens[:, t]`.
     """
-    check_size("n_pairs", n_pairs)
-    check_size("n_symbols", n_symbols)
+    check_sizes(n_pairs=n_pairs, n_symbols=n_symbols)
     rng = np.random.default_rng(seed)
     code = rng.integers(1, n_symbols + 1, (n, n_symbols + 1))
     keys = rng.integers(1, n_symbols + 1, (n, n_pairs))

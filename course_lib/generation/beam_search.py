@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from course_lib.checks import check_size
+from course_lib.checks import check_sizes
 
 NextLogProbs = Callable[[np.ndarray], np.ndarray]
 
@@ -66,8 +66,7 @@ def beam_search(
         ValueError: The prompt is empty, a size is not positive, or the penalty
             negative.
     """
-    check_size("n_beams", n_beams)
-    check_size("max_new_tokens", max_new_tokens)
+    check_sizes(n_beams=n_beams, max_new_tokens=max_new_tokens)
     if not prompt:
         raise ValueError(
             "the prompt must hold at least one token: got none. Begin with the start "

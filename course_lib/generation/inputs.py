@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from course_lib.arrays import to_numpy
-from course_lib.checks import check_sampling, check_size
+from course_lib.checks import check_size
 
 
 @dataclass(frozen=True)
@@ -44,32 +44,30 @@ class GenerationInputs:
         return int(self.lengths.max()) + self.uniforms.shape[1]
 
 
+def longest(*models: Any) -> int | None:
+    """Positions that all of these models have; None means any number."""
+    limits = [model.positions.max_len for model in models]
+    return min((limit for limit in limits if limit is not None), default=None)
+
+
 def generation_inputs(
     prompts: Iterable[Any],
-    vocab_size: int,
-    max_len: int | None,
-    *,
+    *models: Any,
     max_new_tokens: int,
-    temperature: float = 0.0,
-    top_k: int | None = None,
-    top_p: float | None = None,
-    min_p: float | None = None,
-    repetition_penalty: float = 1.0,
     stop_token: int | None = None,
     stop: Iterable[Any] = (),
     seed: int = 0,
 ) -> GenerationInputs:
     """Check the arguments of `generate`, which are described there, and lay them out.
 
-    The model knows `vocab_size` tokens and `max_len` positions; None means any number.
+    The models share a vocabulary, and read the text together.
 
     Raises:
-        ValueError: A prompt or a stop word is no sequence of the vocabulary's ids, the
-            text would be longer than the model's positions, or a setting is out of
-            range.
+        ValueError: A prompt or a stop word is no sequence of the vocabulary's ids, or
+            the text would be longer than a model's positions.
     """
+    vocab_size, max_len = models[0].config.vocab_size, longest(*models)
     check_size("max_new_tokens", max_new_tokens)
-    check_sampling(temperature, top_k, top_p, min_p, repetition_penalty)
     prompts = [prompts] if isinstance(prompts, str) else prompts
     rows = [_token_ids("prompt", prompt, vocab_size) for prompt in prompts]
     words = [_token_ids("stop word", word, vocab_size) for word in stop]
@@ -84,14 +82,14 @@ def generation_inputs(
             f"{[len(row) for row in rows]}. Begin with the start token that the model "
             "was trained with."
         )
-    longest = max(map(len, rows))
-    if max_len is not None and longest + max_new_tokens > max_len:
+    length = max(map(len, rows))
+    if max_len is not None and length + max_new_tokens > max_len:
         raise ValueError(
             f"prompt and new tokens must fit into max_len={max_len}: got "
-            f"{longest} and {max_new_tokens}. Ask for fewer new tokens, or shorten the "
+            f"{length} and {max_new_tokens}. Ask for fewer new tokens, or shorten the "
             "prompt from the left."
         )
-    ids = np.zeros((len(rows), longest + max_new_tokens), dtype=np.int64)
+    ids = np.zeros((len(rows), length + max_new_tokens), dtype=np.int64)
     for row, prompt in zip(ids, rows, strict=True):
         row[: len(prompt)] = prompt
     uniforms = [

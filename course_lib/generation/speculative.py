@@ -11,11 +11,13 @@ model, so it stands here once; the probabilities come from each wing's `speculat
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from course_lib.checks import check_size
 from course_lib.generation.inputs import GenerationInputs, until_stop
+from course_lib.generation.sampling import Sampling
 
 Reader = Callable[[list[int], int], np.ndarray]  # (text, n) -> the last n rows, `n V`
 Choice = Callable[[np.ndarray], int]  # weights -> the place drawn in proportion to them
@@ -37,6 +39,17 @@ class Speculation:
     n_reads: int
     n_tested: int
     n_accepted: int
+
+
+def unpenalized(**how: Any) -> Sampling:
+    """The settings; a penalty would be another one after each of the drafted tokens."""
+    sampling = Sampling(**how)
+    if sampling.repetition_penalty != 1:
+        raise ValueError(
+            "speculate draws without a repetition_penalty: got "
+            f"{sampling.repetition_penalty}. With one, call generate."
+        )
+    return sampling
 
 
 def chooser(seed: Sequence[int]) -> Choice:

@@ -8,7 +8,7 @@ call a norm's weight and bias gamma and beta, and hold the numbers of the positi
 from functools import partial
 
 from course_lib.config import BERTConfig
-from course_lib.hub.conversion import Arrays, Conversion, within
+from course_lib.hub.conversion import Arrays, Conversion, pairs, within
 from course_lib.hub.fields import Fields
 
 ARCHITECTURES: tuple[str, ...] = (
@@ -17,20 +17,37 @@ ARCHITECTURES: tuple[str, ...] = (
     "BertForSequenceClassification",
 )
 
-_LAYER = "encoder.layer.#."
-_BODY = {
+LAYER = """
+    attention.output.dense  attention.o_proj
+    intermediate.dense      feed_forward.up_proj
+    output.dense            feed_forward.down_proj
+"""
+FIELDS = """
+    hidden_size          d_model
+    num_hidden_layers    n_layers
+    num_attention_heads  n_heads
+    intermediate_size    d_ff
+    hidden_act           activation     gelu
+    layer_norm_eps       norm_eps       1e-12
+"""
+_OWN_LAYER = """
+    attention.self.query        attention.q_proj
+    attention.self.key          attention.k_proj
+    attention.self.value        attention.v_proj
+    attention.output.LayerNorm  attention_norm
+    output.LayerNorm            feed_forward_norm
+"""
+_OWN_FIELDS = """
+    vocab_size               vocab_size
+    max_position_embeddings  max_len
+    type_vocab_size          n_token_types  2
+    hidden_dropout_prob      dropout        0.1
+"""
+_BODY = pairs(LAYER + _OWN_LAYER, "encoder.layer.#.", "blocks.#.") | {
     "embeddings.word_embeddings": "tokens",
     "embeddings.position_embeddings": "positions.table",
     "embeddings.token_type_embeddings": "token_types",
     "embeddings.LayerNorm": "embedding_norm",
-    _LAYER + "attention.self.query": "blocks.#.attention.q_proj",
-    _LAYER + "attention.self.key": "blocks.#.attention.k_proj",
-    _LAYER + "attention.self.value": "blocks.#.attention.v_proj",
-    _LAYER + "attention.output.dense": "blocks.#.attention.o_proj",
-    _LAYER + "attention.output.LayerNorm": "blocks.#.attention_norm",
-    _LAYER + "intermediate.dense": "blocks.#.feed_forward.up_proj",
-    _LAYER + "output.dense": "blocks.#.feed_forward.down_proj",
-    _LAYER + "output.LayerNorm": "blocks.#.feed_forward_norm",
 }
 _POOLER = {"pooler.dense": "pooler"}
 _MASKED = {
@@ -51,27 +68,13 @@ def conversion(fields: Fields, architecture: str, names: set[str]) -> Conversion
     fields.must("directionality", "bidi", default="bidi")
     if masked:
         fields.must("tie_word_embeddings", True, default=True)
-    config = BERTConfig(
-        vocab_size=fields.take("vocab_size"),
-        max_len=fields.take("max_position_embeddings"),
-        n_token_types=fields.take("type_vocab_size", 2),
-        d_model=fields.take("hidden_size"),
-        n_layers=fields.take("num_hidden_layers"),
-        n_heads=fields.take("num_attention_heads"),
-        d_ff=fields.take("intermediate_size"),
-        dropout=fields.take("hidden_dropout_prob", 0.1),
-        activation=fields.activation("hidden_act", "gelu"),
-        norm_eps=fields.take("layer_norm_eps", 1e-12),
-    )
+    config = BERTConfig(**fields.read(FIELDS + _OWN_FIELDS))
     n_classes = fields.n_classes()
     # The first files describe a pooler that was never built.
-    pooler_notes = ("fc_size", "num_attention_heads", "num_fc_layers", "size_per_head")
     fields.finish(
-        silent=(
-            *("attention_probs_dropout_prob", "classifier_dropout"),
-            *("tie_word_embeddings", "pooler_type"),
-            *(f"pooler_{note}" for note in pooler_notes),
-        )
+        "attention_probs_dropout_prob classifier_dropout tie_word_embeddings "
+        "pooler_type pooler_fc_size pooler_num_attention_heads pooler_num_fc_layers "
+        "pooler_size_per_head"
     )
     becomes = partial(Conversion, config=config, prefix="bert.", prepare=_rename_norms)
     if architecture == "BertModel":
@@ -98,9 +101,6 @@ def conversion(fields: Fields, architecture: str, names: set[str]) -> Conversion
 
 def _rename_norms(arrays: Arrays) -> Arrays:
     """Call gamma and beta what they are called today."""
-    return {
-        name.replace("LayerNorm.gamma", "LayerNorm.weight").replace(
-            "LayerNorm.beta", "LayerNorm.bias"
-        ): array
-        for name, array in arrays.items()
-    }
+    for old, new in (("Norm.gamma", "Norm.weight"), ("Norm.beta", "Norm.bias")):
+        arrays = {name.replace(old, new): array for name, array in arrays.items()}
+    return arrays

@@ -28,8 +28,16 @@ class Conversion:
     table: Mapping[str, str]
     #: Parts, or parameters, that a checkpoint may hold and this class has no use for.
     unused: frozenset[str] = frozenset()
+    #: Parameters stored with axes of size 1 that ours lacks, and which these are.
+    squeeze: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     #: What is done to the arrays before they are renamed.
     prepare: Callable[[Arrays], Arrays] = lambda arrays: arrays
+
+
+def pairs(rows: str, theirs: str = "", ours: str = "") -> dict[str, str]:
+    """A table of names from text, a pair a line, and what all of them begin with."""
+    lines = (line.split() for line in rows.splitlines() if line)
+    return {theirs + name: ours + our_name for name, our_name in lines}
 
 
 def within(table: Mapping[str, str], part: str) -> dict[str, str]:
@@ -60,6 +68,9 @@ def rename(arrays: Arrays, conversion: Conversion) -> Arrays:
         if ours is None:
             found[repr(name)] = array  # in quotes it can be no name of ours
             continue
+        axes = conversion.squeeze.get(inner, ())
+        if array.ndim > max(axes, default=-1) and {*array.shape[: len(axes)]} == {1}:
+            array = array.squeeze(axes)
         if number := re.search(r"\.(\d+)\.", inner):
             ours = ours.replace("#", number[1])
         if ours in found and not np.array_equal(found[ours], array):

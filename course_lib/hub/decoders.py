@@ -32,6 +32,16 @@ _TABLE = {
     )
     for part in parts.split()
 }
+_FIELDS = """
+    vocab_size               vocab_size
+    max_position_embeddings  max_len
+    hidden_size              d_model
+    num_hidden_layers        n_layers
+    num_attention_heads      n_heads
+    head_dim                 head_dim   null
+    intermediate_size        d_ff
+    rms_norm_eps             norm_eps   1e-6
+"""
 _SANDWICH = {
     _LAYER + "post_attention_layernorm": _OURS + "attention_post_norm",
     _LAYER + "pre_feedforward_layernorm": _OURS + "feed_forward_norm",
@@ -48,6 +58,14 @@ _EXPERTS = {
 _MIXTRAL = {"w1": "gate_proj", "w2": "down_proj", "w3": "up_proj"}
 # Angles that early checkpoints hold, and that ours computes.
 _ANGLES = frozenset({_LAYER + "self_attn.rotary_emb.inv_freq"})
+# What a stretching of the angles consists of, in our words.
+_SETTINGS = {
+    "default": set(),
+    "linear": {"factor"},
+    "llama3": {"factor", "original_len", "low_freq_factor", "high_freq_factor"},
+    "yarn": {"factor", "original_len", "beta_fast", "beta_slow", "truncate"}
+    | {"attention_factor"},
+}
 _KINDS = {"full_attention": "global", "sliding_attention": "window"}
 
 
@@ -59,7 +77,7 @@ class Decoder:
     own: Callable[[Fields], dict[str, Any]]  #: Reads the family's own fields
     theta: float = 10000.0  #: Base of its angles where the file says nothing
     tied: bool = False  #: Whether its head is tied where the file says nothing
-    activation: str = "hidden_act"  #: Name of that field
+    activation: str = "hidden_act activation silu"  #: That field and its default
     n_kv_heads: Any = None  #: Key heads where the file says nothing; None: as queries
     plus_one: bool = False  #: Whether norms multiply by one plus their weight
 
@@ -68,20 +86,11 @@ class Decoder:
     ) -> Conversion:
         """Translate the family's configuration."""
         own = self.own(fields)
-        fallback = "silu" if self.activation == "hidden_act" else "gelu_pytorch_tanh"
         tied = fields.take("tie_word_embeddings", self.tied)
-        options = {
-            "vocab_size": fields.take("vocab_size"),
-            "max_len": fields.take("max_position_embeddings"),
-            "d_model": fields.take("hidden_size"),
-            "n_layers": fields.take("num_hidden_layers"),
-            "n_heads": fields.take("num_attention_heads"),
+        options = fields.read(_FIELDS) | {
             "n_kv_heads": fields.take("num_key_value_heads", self.n_kv_heads),
-            "head_dim": fields.take("head_dim", None),
-            "d_ff": fields.take("intermediate_size"),
-            "activation": fields.activation(self.activation, fallback),
+            **fields.read(self.activation),
             "norm_kind": "rms",
-            "norm_eps": fields.take("rms_norm_eps", 1e-6),
             "gated": True,
             "bias": False,
             "position": "rotary",
@@ -92,11 +101,8 @@ class Decoder:
         config = GPTConfig(**(options | own))
         # Rates of dropout, losses, noise in training, and ways of computing the same.
         fields.finish(
-            silent=(
-                *("attention_dropout", "pretraining_tp", "cache_implementation"),
-                *("output_router_logits", "router_aux_loss_coef"),
-                "router_jitter_noise",
-            )
+            "attention_dropout pretraining_tp cache_implementation router_jitter_noise "
+            "output_router_logits router_aux_loss_coef"
         )
         table = _TABLE | (_EXPERTS if config.n_experts is not None else {})
         table |= _SANDWICH if config.norm == "sandwich" else {}
@@ -149,42 +155,36 @@ def _turning(
     base = left.pop("rope_theta")
     if left.get("partial_rotary_factor") == 1:
         del left["partial_rotary_factor"]
-    scaling: dict[str, Any] = {}
-    if kind in ("linear", "llama3", "yarn"):
-        scaling = {"kind": kind, "factor": left.pop("factor", None)}
+    if kind in ("llama3", "yarn"):
         longest = fields.take("max_position_embeddings")
-        if kind != "linear":
-            length = left.pop("original_max_position_embeddings", None)
-            length = fields.take("original_max_position_embeddings", None) or length
-            scaling["original_len"] = length or longest
-        if kind == "llama3":
-            for key in ("low_freq_factor", "high_freq_factor"):
-                scaling[key] = left.pop(key, None)
+        length = left.pop("original_max_position_embeddings", None)
+        length = fields.take("original_max_position_embeddings", None) or length
+        left["original_len"] = length or longest
         if kind == "yarn":
-            if scaling["factor"] is None:
-                scaling["factor"] = longest / scaling["original_len"]
-            scaling["truncate"] = left.pop("truncate", True)
-            scaling["beta_fast"] = left.pop("beta_fast", None) or 32
-            scaling["beta_slow"] = left.pop("beta_slow", None) or 1
-            sizes = [left.pop(key, None) for key in ("mscale", "mscale_all_dim")]
-            factor = left.pop("attention_factor", None)
-            if factor is None and all(sizes) and scaling["factor"] > 1:
-                up, down = (0.1 * m * math.log(scaling["factor"]) + 1 for m in sizes)
-                factor = up / down
-            scaling["attention_factor"] = factor
-        if None in (scaling[key] for key in scaling if key != "attention_factor"):
-            kind = None
-    if kind not in ("default", "linear", "llama3", "yarn") or left:
+            left = _yarn(left, longest)
+    if left.keys() != _SETTINGS.get(kind):
         raise ValueError(
             f"{fields.where} asks for {name}={given!r}, which our model does not have: "
             "rope_type must be 'default', 'linear', 'yarn' or 'llama3', with its own "
             "settings, all of them and no others."
         )
-    # JSON may write 1000000 for 1000000.0.
-    for key in scaling:
-        if type(scaling[key]) is int and key != "original_len":
-            scaling[key] = float(scaling[key])
-    return float(base), RotaryScaling(**scaling) if scaling else None
+    for key in left:  # JSON may write 1000000 for 1000000.0
+        if type(left[key]) is int and key != "original_len":
+            left[key] = float(left[key])
+    return float(base), RotaryScaling(kind=kind, **left) if left else None
+
+
+def _yarn(stated: dict[str, Any], longest: int) -> dict[str, Any]:
+    """YaRN's settings, those that the file leaves out among them."""
+    usual = {"factor": longest / stated["original_len"], "beta_fast": 32}
+    usual |= {"beta_slow": 1, "truncate": True, "attention_factor": None}
+    found = usual | {key: value for key, value in stated.items() if value != 0}
+    found["truncate"] = stated.get("truncate", True)
+    sizes = [found.pop(key, None) for key in ("mscale", "mscale_all_dim")]
+    if found["attention_factor"] is None and all(sizes) and found["factor"] > 1:
+        up, down = (0.1 * m * math.log(found["factor"]) + 1 for m in sizes)
+        found["attention_factor"] = up / down
+    return found
 
 
 def _stack_experts(arrays: Arrays, n_experts: int) -> None:
@@ -346,7 +346,7 @@ FAMILIES: dict[str, Decoder] = {
         ARCHITECTURES=("Gemma3ForCausalLM",),
         own=_gemma3,
         tied=True,
-        activation="hidden_activation",
+        activation="hidden_activation activation gelu_pytorch_tanh",
         n_kv_heads=4,
         plus_one=True,
     ),

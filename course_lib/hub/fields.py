@@ -5,7 +5,7 @@ number that a model in evaluation returns. A field that is none of these is refu
 its name: a checkpoint is never loaded as something that it is not.
 """
 
-from collections.abc import Iterable
+import json
 from typing import Any
 
 # Their names of activations to ours. Those that share a line are one function, computed
@@ -79,11 +79,21 @@ class Fields:
                 f"have: it must be {' or '.join(map(repr, supported))}."
             )
 
-    def activation(self, name: str, default: str) -> str:
-        """Read the name of an activation; returns ours."""
-        value = self.take(name, default)
-        self.must(name, *ACTIVATIONS, default=default)
-        return ACTIVATIONS[value]
+    def read(self, table: str) -> dict[str, Any]:
+        """Read what a table translates: a field a line, our name, perhaps a default.
+
+        Defaults are JSON; of `activation`, their name of it. A list becomes a tuple.
+        """
+        found = {}
+        for line in filter(None, table.splitlines()):
+            theirs, ours, *rest = line.split()
+            if ours == "activation":
+                self.must(theirs, *ACTIVATIONS, default=rest[0])
+                value = ACTIVATIONS[self.take(theirs, rest[0])]
+            else:
+                value = self.take(theirs, *map(json.loads, rest))
+            found[ours] = tuple(value) if isinstance(value, list) else value
+        return found
 
     def n_classes(self) -> int:
         """How many classes the labels tell apart; two where nothing is said."""
@@ -93,12 +103,12 @@ class Fields:
             return len(labels)
         return next((n for n in stated if n is not None), 2)
 
-    def finish(self, silent: Iterable[str] = ()) -> None:
-        """Refuse what is left over; `silent` are more fields that change no logits."""
+    def finish(self, silent: str = "") -> None:
+        """Refuse what is left over; `silent` lists more fields that change nothing."""
         for name, value in ABSENT.items():
             if name not in self._known:
                 self.must(name, value)
-        known = self._known.union(silent)
+        known = self._known.union(silent.split())
         # A field without a value asks for nothing; one with an underscore in front is a
         # note of the writing library to itself.
         left = [

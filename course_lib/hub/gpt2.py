@@ -26,6 +26,17 @@ _TABLE = {
     "h.#.mlp.c_proj": "blocks.#.feed_forward.down_proj",
     "ln_f": "norm",
 }
+_FIELDS = """
+    vocab_size           vocab_size
+    n_positions          max_len
+    n_embd               d_model
+    n_layer              n_layers
+    n_head               n_heads
+    n_inner              d_ff        null
+    resid_pdrop          dropout     0.1
+    activation_function  activation  gelu_new
+    layer_norm_epsilon   norm_eps    1e-5
+"""
 _INPUT_FIRST = ("h.#.attn.c_attn", "h.#.attn.c_proj", "h.#.mlp.c_fc", "h.#.mlp.c_proj")
 # The causal mask and its -10,000, in the files of earlier versions.
 _MASKS = frozenset({"h.#.attn.bias", "h.#.attn.masked_bias"})
@@ -36,27 +47,14 @@ def conversion(fields: Fields, architecture: str, names: set[str]) -> Conversion
     fields.must("scale_attn_weights", True, default=True)
     fields.must("scale_attn_by_inverse_layer_idx", False)
     tied = fields.take("tie_word_embeddings", True)
-    d_model = fields.take("n_embd")
-    config = GPTConfig(
-        vocab_size=fields.take("vocab_size"),
-        max_len=fields.take("n_positions"),
-        d_model=d_model,
-        n_layers=fields.take("n_layer"),
-        n_heads=fields.take("n_head"),
-        d_ff=fields.take("n_inner", None) or 4 * d_model,
-        dropout=fields.take("resid_pdrop", 0.1),
-        activation=fields.activation("activation_function", "gelu_new"),
-        norm_eps=fields.take("layer_norm_epsilon", 1e-5),
-        tie_head=tied,
-    )
+    options = fields.read(_FIELDS)
+    options["d_ff"] = options["d_ff"] or 4 * options["d_model"]
+    config = GPTConfig(**options, tie_head=tied)
     # `n_ctx` is the length again, `reorder_and_upcast_attn` a matter of rounding in 16
     # bits, and what begins with `summary` belongs to another head.
-    fields.finish(
-        silent=(
-            *("attn_pdrop", "embd_pdrop", "n_ctx", "reorder_and_upcast_attn"),
-            *(name for name in fields.values if name.startswith("summary_")),
-        )
-    )
+    silent = "attn_pdrop embd_pdrop n_ctx reorder_and_upcast_attn"
+    summary = (name for name in fields.values if name.startswith("summary_"))
+    fields.finish(" ".join([silent, *summary]))
     return Conversion(
         model="GPT",
         config=config,

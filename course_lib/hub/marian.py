@@ -35,14 +35,27 @@ _TABLE = {
 }
 
 
+_FIELDS = """
+    vocab_size               vocab_size
+    decoder_vocab_size       target_vocab_size  null
+    max_position_embeddings  max_len
+    d_model                  d_model
+    encoder_layers           n_layers
+    decoder_layers           n_decoder_layers
+    encoder_attention_heads  n_heads
+    encoder_ffn_dim          d_ff
+    dropout                  dropout            0.1
+    activation_function      activation         gelu
+    scale_embedding          scale_embeddings   false
+"""
+
+
 def conversion(fields: Fields, architecture: str, names: set[str]) -> Conversion:
     """Translate Marian's configuration."""
-    vocab_size, d_model = fields.take("vocab_size"), fields.take("d_model")
-    max_len = fields.take("max_position_embeddings")
-    n_heads = fields.take("encoder_attention_heads")
-    d_ff = fields.take("encoder_ffn_dim")
-    fields.must("decoder_attention_heads", n_heads, default=n_heads)
-    fields.must("decoder_ffn_dim", d_ff, default=d_ff)
+    vocab_size = fields.take("vocab_size")
+    for name in ("attention_heads", "ffn_dim"):
+        both = fields.take(f"encoder_{name}")
+        fields.must(f"decoder_{name}", both, default=both)
     fields.must("is_encoder_decoder", True, default=True)
     # Named by earlier versions, for models of the same family that were never written.
     fields.must("static_position_embeddings", True, default=True)
@@ -55,30 +68,18 @@ def conversion(fields: Fields, architecture: str, names: set[str]) -> Conversion
         fields.must("tie_word_embeddings", True, default=True)
         fields.must("decoder_vocab_size", vocab_size, default=None)
     config = Seq2SeqConfig(
-        vocab_size=vocab_size,
-        target_vocab_size=fields.take("decoder_vocab_size", None),
-        max_len=max_len,
-        d_model=d_model,
-        n_layers=fields.take("encoder_layers"),
-        n_decoder_layers=fields.take("decoder_layers"),
-        n_heads=n_heads,
-        d_ff=d_ff,
-        dropout=fields.take("dropout", 0.1),
-        activation=fields.activation("activation_function", "gelu"),
+        **fields.read(_FIELDS),
         share_embeddings=shared,
         tie_head=tied,
         head_bias="final_logits_bias" in names,
-        scale_embeddings=fields.take("scale_embedding", False),
         interleaved=False,
     )
     # The biases of the logits are in the file or not, whatever `add_bias_logits` says;
     # `num_hidden_layers` is the encoder's depth again, positions need no room for more.
     fields.finish(
-        silent=(
-            *("activation_dropout", "attention_dropout", "classifier_dropout"),
-            *("classif_dropout", "encoder_layerdrop", "decoder_layerdrop"),
-            *("add_bias_logits", "num_hidden_layers", "extra_pos_embeddings"),
-        )
+        "activation_dropout attention_dropout classifier_dropout classif_dropout "
+        "encoder_layerdrop decoder_layerdrop add_bias_logits num_hidden_layers "
+        "extra_pos_embeddings"
     )
     target = "source_tokens" if shared else "target_tokens"
     tables = {
@@ -90,7 +91,7 @@ def conversion(fields: Fields, architecture: str, names: set[str]) -> Conversion
     }
 
     def prepare(arrays: Arrays) -> Arrays:
-        return _flatten(_check_waves(arrays, d_model, str(fields.where)))
+        return _check_waves(arrays, config.d_model, str(fields.where))
 
     return Conversion(
         model="Seq2Seq",
@@ -98,6 +99,7 @@ def conversion(fields: Fields, architecture: str, names: set[str]) -> Conversion
         prefix="model.",
         table=_TABLE | tables,
         unused=frozenset(f"{side}.embed_positions" for side in _SIDES),
+        squeeze={"final_logits_bias": (0,)},
         prepare=prepare,
     )
 
@@ -118,12 +120,4 @@ def _check_waves(arrays: Arrays, d_model: int, where: str) -> Arrays:
                 f"{name} beside {where} must hold sines and then cosines: it holds "
                 "something else, and our model computes its positions."
             )
-    return arrays
-
-
-def _flatten(arrays: Arrays) -> Arrays:
-    """Drop the batch axis, of size 1, from the logits' bias."""
-    name = "final_logits_bias"
-    if name in arrays and arrays[name].ndim == 2 and len(arrays[name]) == 1:
-        return arrays | {name: arrays[name][0]}
     return arrays

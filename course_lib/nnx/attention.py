@@ -22,10 +22,7 @@ __all__ = ["attention", "softmax"]
 
 
 def softmax(scores: Float[Array, "*B S"]) -> Float[Array, "*B S"]:
-    """Softmax over the last axis: scores become weights, positive and summing to 1.
-
-    A weight is 0 at a score of -inf, and a row of nothing but -inf is 0 everywhere.
-    """
+    """Softmax over the last axis: scores become weights, positive and summing to 1."""
     # In such a row softmax is 0/0; the where also keeps its NaN out of the gradient.
     return jnp.where(scores == -math.inf, 0.0, jax.nn.softmax(scores, axis=-1))
 
@@ -40,15 +37,7 @@ def attention(
     scale: float | None = None,
     cap: float | None = None,
 ) -> tuple[Float[Array, "*B T Dv"], Float[Array, "*B T S"]]:
-    """Scaled dot-product attention: average the values, weighted by query-key match.
-
-    A query may attend where `mask` is True; `bias` is added to the scores. `scale` is
-    what products are multiplied by, 1 / sqrt(d) if None, and `cap` a soft cap c of the
-    scores s, c tanh(s / c) (Gemma 2, section 2, arXiv:2408.00118). Returns the
-    averages, and the weights that made them: a row sums to 1, or is 0 where the mask
-    forbids every key. NaN in a value reaches every output, also where the mask forbids
-    it, since 0 times NaN is NaN.
-    """
+    """Scaled dot-product attention: average the values, weighted by query-key match."""
     check_tensors(jax.Array, q=q, k=k, v=v, bias=bias)
     check_attention(q.shape, k.shape, v.shape, mask, bias)
     # Scaled first, unlike in PyTorch: XLA may merge a factor behind the product with

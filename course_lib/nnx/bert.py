@@ -58,11 +58,7 @@ class BERT(nnx.Module):
         token_types: Int[Array, "B T"] | None = None,
         mask: Bool[Array, "..."] | None = None,
     ) -> Float[Array, "B T D"]:
-        """Contextual vectors, one a token.
-
-        Without `token_types` all tokens are of the first segment. `mask` is True where
-        a position may attend, such as `padding_mask_from_ids(ids, pad_id)`.
-        """
+        """Contextual vectors, one a token."""
         check_ids("ids", ids, self.config.vocab_size)
         check_token_types(token_types, ids.shape)
         types = jnp.zeros_like(ids) if token_types is None else token_types

@@ -34,14 +34,7 @@ Layer = Callable[[Array], Array]  # keeps shapes: *B T D
 
 
 class Block(nnx.Module):
-    """Transformer block: attention and an MLP, each with a norm and a skip connection.
-
-    The norm stands "pre", "post" or "res_post", or there are two ("sandwich"). Dropout
-    acts on attention weights and on each part's output; `rotary` is self-attention's
-    alone. With `cross_attention` a memory is read between the two parts. `gated` is the
-    MLP's, `attention` holds further options of self-attention, and `experts` those of
-    a `MixtureOfExperts` in place of the MLP.
-    """
+    """Transformer block: attention and an MLP, each with norm and skip connection."""
 
     def __init__(
         self,
@@ -98,12 +91,7 @@ class Block(nnx.Module):
         score_bias: Float[Array, "..."] | None = None,
         cache: LayerCache | None = None,
     ) -> Float[Array, "*B T D"]:
-        """Attention, cross-attention where there is a memory, then the MLP.
-
-        `mask`, `causal`, `score_bias` and `cache` are self-attention's, as in
-        `MultiHeadAttention`, `memory` and `memory_mask` cross-attention's. The memory
-        is the encoder's output, or what `project_kv` made of it.
-        """
+        """Attention, cross-attention where there is a memory, then the MLP."""
         check_memory(self.cross_attention is not None, memory)
         attend = partial(
             self.attention, mask=mask, causal=causal, score_bias=score_bias, cache=cache

@@ -45,10 +45,7 @@ def _parameters(model: nnx.Module) -> dict[str, tuple[nnx.Param, tuple[int, ...]
 
 
 def get_weights(model: nnx.Module) -> dict[str, np.ndarray]:
-    """Copy every parameter out of a model: arrays by path, in PyTorch's layout.
-
-    A parameter shared by two parts is listed once, under the name it was made with.
-    """
+    """Copy every parameter out of a model: arrays by path, in PyTorch's layout."""
     return {
         name: np.array(p[...]).transpose(axes)
         for name, (p, axes) in _parameters(model).items()
@@ -56,11 +53,7 @@ def get_weights(model: nnx.Module) -> dict[str, np.ndarray]:
 
 
 def set_weights(model: nnx.Module, weights: dict[str, np.ndarray]) -> None:
-    """Copy arrays by path, in PyTorch's layout, into a model, each cast to its dtype.
-
-    Missing and unknown paths and other shapes are all listed in one error, which leaves
-    the model as it was.
-    """
+    """Copy arrays by path, in PyTorch's layout, into a model, cast to its dtypes."""
     _check(model, weights)
     for name, (p, axes) in _parameters(model).items():
         p[...] = _array(p, axes, np.array(weights[name]))
@@ -106,10 +99,7 @@ def from_weights(
 
 
 def from_builtin(layer: nnx.MultiHeadAttention) -> dict[str, np.ndarray]:
-    """Read the framework's own multi-head layer as weights of a `MultiHeadAttention`.
-
-    Its queries, keys and values must have one width, as ours do.
-    """
+    """Read the framework's own multi-head layer as `MultiHeadAttention`'s weights."""
     if not layer.in_features == layer.qkv_features == layer.out_features:
         raise ValueError(
             "nnx.MultiHeadAttention must have in_features = qkv_features = "

@@ -5,7 +5,7 @@ from typing import Any
 from flax import nnx
 from jax import Array
 
-from course_lib.checks import check_size
+from course_lib.checks import check_sizes
 from course_lib.nnx.linear import normal
 
 __all__ = ["embedding"]
@@ -13,8 +13,7 @@ __all__ = ["embedding"]
 
 def embedding(n: int, d_model: int, *, std: float = 1.0, rngs: nnx.Rngs) -> nnx.Embed:
     """Embedding table: a vector for each id from 0 to n - 1, drawn from N(0, std²)."""
-    check_size("n", n)
-    check_size("d_model", d_model)
+    check_sizes(n=n, d_model=d_model)
     return _Embed(n, d_model, embedding_init=normal(std), rngs=rngs)
 
 

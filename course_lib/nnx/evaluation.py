@@ -13,11 +13,7 @@ _MODES = ("deterministic", "use_running_average")
 
 @contextmanager
 def evaluating(model: nnx.Module) -> Iterator[nnx.Module]:
-    """Evaluation mode inside a `with`: dropout off, batch norm on its running averages.
-
-    At the end, also after an exception, each submodule has the mode it had before.
-    `model.train()` would not do: a frozen encoder would be in training mode then.
-    """
+    """Evaluation mode inside a `with`: dropout off, batch norm on running averages."""
     modes = [
         (part, name, getattr(part, name))
         for _, part in nnx.iter_graph(model)

@@ -21,11 +21,7 @@ __all__ = ["FeedForward", "activate"]
 
 
 def activate(x: Float[Array, "*B"], name: str) -> Float[Array, "*B"]:
-    """Activation function: a nonlinearity applied to each number.
-
-    Names are "relu", "gelu" (exact, with the error function), "gelu_tanh" (GPT-2's
-    approximation) and "silu" (also called swish).
-    """
+    """Activation function: a nonlinearity applied to each number."""
     check_choice("name", name, ACTIVATIONS[:-1])
     if name == "relu":
         return jax.nn.relu(x)
@@ -35,11 +31,7 @@ def activate(x: Float[Array, "*B"], name: str) -> Float[Array, "*B"]:
 
 
 class FeedForward(nnx.Module):
-    """Feed-forward network (MLP), applied to each position alone.
-
-    `d_ff` None means 4 D. The activation is a name for `activate`; `gated` gates one
-    map with another and takes half as many parameters again. "swiglu" is "silu", gated.
-    """
+    """Feed-forward network (MLP), applied to each position alone."""
 
     def __init__(
         self,

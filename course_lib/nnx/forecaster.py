@@ -49,10 +49,7 @@ class Forecaster(nnx.Module):
         self.head = linear(read, math.prod(config.forecast_shape), rngs=rngs)
 
     def __call__(self, past: Float[Array, "B P C"]) -> Float[Array, "B H C *Q"]:
-        """Forecast every series at every step of the horizon, next step first.
-
-        The past comes oldest step first, on the scale of training.
-        """
+        """Forecast every series at every step of the horizon, next step first."""
         check_tensors(jax.Array, past=past)
         config = self.config
         check_past(past.shape, config.past, config.n_series)

@@ -18,7 +18,7 @@ from course_lib.checks import check_divides, check_size
 from course_lib.nnx.attention import attention
 from course_lib.nnx.masks import causal_mask, window_mask
 
-__all__ = ["fused_attention", "repeat_heads", "with_causal", "with_window"]
+__all__ = ["fused_attention", "narrow_mask", "repeat_heads"]
 
 
 def fused_attention(
@@ -35,16 +35,8 @@ def fused_attention(
     scale: float | None = None,
     cap: float | None = None,
 ) -> Float[Array, "*B H T Dv"]:
-    """Scaled dot-product attention of all heads at once, without the weights.
-
-    H / G query heads share each key and value head. The first query stands at key
-    `offset`; with `causal` none may attend to a later one, besides what `mask` forbids,
-    and with `window` to none so many positions away. `scale` and `cap` are those of
-    `attention`. A query that may attend to nothing gets 0.
-    """
-    if causal:
-        mask = with_causal(mask, q, k, offset)
-    mask = with_window(mask, q, k, window, offset)
+    """Scaled dot-product attention of all heads at once, without the weights."""
+    mask = narrow_mask(mask, q, k, causal=causal, window=window, offset=offset)
     k, v = (repeat_heads(t, q.shape[-3]) for t in (k, v))
     if dropout is not None and dropout.rate > 0 and not dropout.deterministic:
         rules = {"mask": mask, "bias": score_bias, "scale": scale, "cap": cap}
@@ -65,33 +57,26 @@ def fused_attention(
     return shares @ v / jnp.where(total == 0, 1.0, total)
 
 
-def with_causal(
+def narrow_mask(
     mask: Bool[Array, "..."] | None,
     q: Float[Array, "*B H T Dh"],
     k: Float[Array, "*B G S Dh"],
-    offset: int | Int[Array, ""] = 0,
-) -> Bool[Array, "..."]:
-    """A mask that also forbids the future; the first query stands at key `offset`."""
-    past = causal_mask(q.shape[-2], k.shape[-2], offset=offset)
-    return past if mask is None else mask & past
-
-
-def with_window(
-    mask: Bool[Array, "..."] | None,
-    q: Float[Array, "*B H T Dh"],
-    k: Float[Array, "*B G S Dh"],
-    window: int | None,
+    *,
+    causal: bool = False,
+    window: int | None = None,
     offset: int | Int[Array, ""] = 0,
 ) -> Bool[Array, "..."] | None:
-    """A mask that also forbids what is `window` positions away, or farther."""
-    if window is None:
-        return mask
-    check_size("window", window)
+    """A mask that also forbids the future, and what is `window` positions away."""
+    if window is not None:
+        check_size("window", window)
     t, s = q.shape[-2], k.shape[-2]
-    if s <= window:  # nothing is so far away
-        return mask
-    near = window_mask(t, s, size=window, offset=offset)
-    return near if mask is None else mask & near
+    if causal:
+        past = causal_mask(t, s, offset=offset)
+        mask = past if mask is None else mask & past
+    if window is not None and s > window:  # else nothing is so far away
+        near = window_mask(t, s, size=window, offset=offset)
+        mask = near if mask is None else mask & near
+    return mask
 
 
 def repeat_heads(

@@ -59,12 +59,7 @@ class GPT(nnx.Module):
         mask: Bool[Array, "..."] | None = None,
         cache: KVCache | None = None,
     ) -> Float[Array, "B T V"]:
-        """Logits of the next token at each position.
-
-        `mask` is True where a position may attend, besides the past that it always may:
-        `padding_mask_from_ids(ids, pad_id)` hides padding, wherever it stands. `cache`
-        holds what came before `ids`, and takes them in.
-        """
+        """Logits of the next token at each position."""
         check_ids("ids", ids, self.config.vocab_size)
         offset, n_keys = span(cache, ids.shape[1])
         x = self.tokens(ids)

@@ -22,11 +22,7 @@ RESIDUAL = {"o_proj", "down_proj"}
 def normal_start(
     model: nnx.Module, *, std: float = 0.02, n_residual: int = 1, rngs: nnx.Rngs
 ) -> None:
-    """Normal initialization: draw every matrix of a model anew, in place.
-
-    Parameters with one axis stay as they are. `n_residual` is how many maps write into
-    the residual stream, two a block; theirs is `std / sqrt(n_residual)`.
-    """
+    """Normal initialization: draw every matrix of a model anew, in place."""
     check_positive("std", std)
     check_size("n_residual", n_residual)
     for path, p in nnx.iter_graph(model):

@@ -10,7 +10,7 @@ from functools import cache
 
 from flax import nnx
 
-from course_lib.checks import check_size
+from course_lib.checks import check_sizes
 
 __all__ = ["linear"]
 
@@ -22,8 +22,7 @@ normal = cache(nnx.initializers.normal)
 
 def linear(d_in: int, d_out: int, *, bias: bool = True, rngs: nnx.Rngs) -> nnx.Linear:
     """A linear layer that starts the same way in both wings."""
-    check_size("d_in", d_in)
-    check_size("d_out", d_out)
+    check_sizes(d_in=d_in, d_out=d_out)
     return nnx.Linear(
         d_in,
         d_out,

@@ -20,7 +20,7 @@ import numpy as np
 from jax import Array
 from jaxtyping import Bool, Int
 
-from course_lib.checks import check_ids, check_size, check_span
+from course_lib.checks import check_ids, check_size, check_sizes, check_span
 
 __all__ = [
     "causal_mask",
@@ -49,10 +49,7 @@ def causal_mask(
     *,
     offset: int | Int[Array, ""] | None = None,
 ) -> Bool[Array, "T S"]:
-    """Causal mask: a query may attend to its own position and to earlier ones.
-
-    The first query stands at key `offset`; None puts the last query at the last key.
-    """
+    """Causal mask: a query may attend to its own position and to earlier ones."""
     i, j = _positions(n_queries, n_keys, offset)
     return jnp.asarray(j <= i)
 
@@ -75,10 +72,7 @@ def padding_mask_from_ids(
 
 
 def document_mask(documents: Int[Array, "B T"]) -> Bool[Array, "B 1 T T"]:
-    """Document mask: in a row of packed texts, a query may attend to its own text.
-
-    `documents` is the number of the text that each token belongs to.
-    """
+    """Document mask: in a row of packed texts, a query may attend to its own text."""
     check_ids("documents", documents)
     return (documents[:, :, None] == documents[:, None, :])[:, None]
 
@@ -90,11 +84,7 @@ def window_mask(
     size: int,
     offset: int | Int[Array, ""] | None = None,
 ) -> Bool[Array, "T S"]:
-    """Sliding-window mask: True where |i - j| < size; 1 is the position itself.
-
-    With `causal_mask` joined by `&` it is the last `size` tokens. The first query
-    stands at key `offset`; None puts the last query at the last key.
-    """
+    """Sliding-window mask: True where |i - j| < size; 1 is the position itself."""
     check_size("size", size)
     i, j = _positions(n_queries, n_keys, offset)
     return jnp.asarray(abs(i - j) < size)
@@ -112,12 +102,8 @@ def strided_mask(
 def dilated_mask(
     n_queries: int, n_keys: int | None = None, *, size: int, dilation: int
 ) -> Bool[Array, "T S"]:
-    """Dilated window: True where |i - j| / dilation is a whole number below `size`.
-
-    A window with gaps has as many keys from farther away.
-    """
-    check_size("size", size)
-    check_size("dilation", dilation)
+    """Dilated window: True where |i - j| / dilation is a whole number below `size`."""
+    check_sizes(size=size, dilation=dilation)
     i, j = _positions(n_queries, n_keys)
     return jnp.asarray((abs(i - j) < size * dilation) & ((i - j) % dilation == 0))
 
@@ -125,10 +111,7 @@ def dilated_mask(
 def global_mask(
     n_queries: int, n_keys: int | None = None, *, n_global: int
 ) -> Bool[Array, "T S"]:
-    """Global-token mask: the first tokens attend to all, and all attend to them.
-
-    Joined to another pattern: `window_mask(...) | global_mask(...)`.
-    """
+    """Global-token mask: the first tokens attend to all, and all attend to them."""
     check_size("n_global", n_global)
     i, j = _positions(n_queries, n_keys)
     return jnp.asarray((i < n_global) | (j < n_global))

@@ -22,10 +22,7 @@ __all__ = ["final_norm", "norm_layer"]
 def norm_layer(
     d_model: int, *, kind: str = "layer", eps: float = 1e-5, rngs: nnx.Rngs
 ) -> nnx.LayerNorm | nnx.RMSNorm:
-    """The framework's own norm layer, "layer" (eq. 1) or "rms" (eq. 2).
-
-    Every default is written out, since the frameworks' differ.
-    """
+    """The framework's own norm layer, "layer" (eq. 1) or "rms" (eq. 2)."""
     check_size("d_model", d_model)
     check_choice("kind", kind, NORM_KINDS)
     check_positive("eps", eps)
@@ -35,11 +32,7 @@ def norm_layer(
 
 
 def final_norm(config: TransformerConfig, *, rngs: nnx.Rngs) -> Callable:
-    """Final norm of a stack of blocks: the identity where blocks end in a norm.
-
-    Others add to a stream that is never normalized itself: Radford et al. 2019, section
-    2.3 (GPT-2).
-    """
+    """Final norm of a stack of blocks: the identity where blocks end in a norm."""
     if config.norm == "post":
         return jax.nn.identity
     return norm_layer(

@@ -34,13 +34,7 @@ from course_lib.nnx.norm import final_norm
 from course_lib.nnx.position.base import Positions
 from course_lib.nnx.position.schemes import make_positions
 
-__all__ = ["Seq2Seq", "shift_right"]
-
-
-def shift_right(ids: Int[Array, "B T"], start_id: int) -> Int[Array, "B T"]:
-    """Teacher forcing's input: the start token, then the target without its last."""
-    check_ids("ids", ids)
-    return jnp.concatenate([jnp.full_like(ids[:, :1], start_id), ids[:, :-1]], axis=1)
+__all__ = ["Seq2Seq"]
 
 
 class Seq2Seq(nnx.Module):
@@ -102,11 +96,7 @@ class Seq2Seq(nnx.Module):
         *,
         source_mask: Bool[Array, "..."] | None = None,
     ) -> Float[Array, "B S D"]:
-        """Read the source: the memory, one vector a token.
-
-        `source_mask` is True where a position may attend to the source, such as
-        `padding_mask_from_ids(source, pad_id)`.
-        """
+        """Read the source: the memory, one vector a token."""
         check_ids("source", source, self.config.vocab_size)
         x, bias = self._embed(source, self.source_tokens, self.source_positions)
         for block in self.encoder:
@@ -120,11 +110,7 @@ class Seq2Seq(nnx.Module):
         *,
         source_mask: Bool[Array, "..."] | None = None,
     ) -> Float[Array, "B T V"]:
-        """Logits of the next token at each position of the target.
-
-        The target starts with the start token, see `shift_right`. Padding behind it
-        needs no mask: no token before it attends to it.
-        """
+        """Logits of the next token at each position of the target."""
         return self._decode(target, [memory] * len(self.decoder), source_mask)
 
     def begin(
@@ -134,10 +120,7 @@ class Seq2Seq(nnx.Module):
         *,
         source_mask: Bool[Array, "..."] | None = None,
     ) -> KVCache:
-        """A cache for targets of up to `max_len` tokens, none of them in it yet.
-
-        It holds cross-attention's keys and values of the memory, computed here once.
-        """
+        """A cache for targets of up to `max_len` tokens, none of them in it yet."""
         check_size("max_len", max_len)
         if self.target_positions.max_len is not None:
             check_positions(max_len, 0, self.target_positions.max_len)

@@ -54,15 +54,6 @@ class Tokenizer(ABC):
         """Number of tokens, special ones included."""
         return len(self.tokens)
 
-    def id_of(self, token: str) -> int:
-        """The id of one token."""
-        if token not in self.ids:
-            raise ValueError(
-                f"token must be in the vocabulary: got {token!r}, which is not among "
-                f"the {self.vocab_size} tokens. Text becomes ids with encode()."
-            )
-        return self.ids[token]
-
     def split(self, text: str) -> list[str]:
         """The tokens of a text as strings, unknown ones as they are spelled."""
         found: list[str] = []

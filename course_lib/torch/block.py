@@ -33,7 +33,7 @@ Layer = Callable[[Tensor], Tensor]  # keeps shapes: *B T D
 
 
 class Block(nn.Module):
-    """Transformer block: attention and an MLP, each with a norm and a skip connection.
+    """Transformer block: attention and an MLP, each with norm and skip connection.
 
     The norm stands "pre", "post" or "res_post", or there are two ("sandwich"). Dropout
     acts on attention weights and on each part's output; `rotary` is self-attention's

@@ -29,7 +29,7 @@ def get_weights(model: nn.Module) -> dict[str, np.ndarray]:
 
 
 def set_weights(model: nn.Module, weights: dict[str, np.ndarray]) -> None:
-    """Copy arrays by path, in PyTorch's layout, into a model, each cast to its dtype.
+    """Copy arrays by path, in PyTorch's layout, into a model, cast to its dtypes.
 
     Missing and unknown paths and other shapes are all listed in one error, which leaves
     the model as it was.
@@ -66,7 +66,7 @@ def _fill(model: nn.Module, weights: dict[str, np.ndarray]) -> None:
 
 
 def from_builtin(layer: nn.MultiheadAttention) -> dict[str, np.ndarray]:
-    """Read the framework's own multi-head layer as weights of a `MultiHeadAttention`.
+    """Read the framework's own multi-head layer as `MultiHeadAttention`'s weights.
 
     Its queries, keys and values must have one width, as ours do.
     """

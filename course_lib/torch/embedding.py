@@ -2,15 +2,14 @@
 
 from torch import nn
 
-from course_lib.checks import check_size
+from course_lib.checks import check_sizes
 
 __all__ = ["embedding"]
 
 
 def embedding(n: int, d_model: int, *, std: float = 1.0) -> nn.Embedding:
     """Embedding table: a vector for each id from 0 to n - 1, drawn from N(0, std²)."""
-    check_size("n", n)
-    check_size("d_model", d_model)
+    check_sizes(n=n, d_model=d_model)
     table = nn.Embedding(n, d_model)
     if std != 1.0:  # the framework's own start
         nn.init.normal_(table.weight, std=std)

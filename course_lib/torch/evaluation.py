@@ -10,7 +10,7 @@ __all__ = ["evaluating"]
 
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[nn.Module]:
-    """Evaluation mode inside a `with`: dropout off, batch norm on its running averages.
+    """Evaluation mode inside a `with`: dropout off, batch norm on running averages.
 
     At the end, also after an exception, each submodule has the mode it had before.
     `model.train()` would not do: a frozen encoder would be in training mode then.

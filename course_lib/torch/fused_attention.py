@@ -17,7 +17,7 @@ from course_lib.checks import check_divides, check_size
 from course_lib.torch.attention import attention
 from course_lib.torch.masks import causal_mask, window_mask
 
-__all__ = ["fused_attention", "repeat_heads", "with_causal", "with_window"]
+__all__ = ["fused_attention", "narrow_mask", "repeat_heads"]
 
 
 def fused_attention(
@@ -42,14 +42,13 @@ def fused_attention(
     `attention`. A query that may attend to nothing gets 0.
     """
     t, s = q.shape[-2], k.shape[-2]
-    mask = with_window(mask, q, k, window, offset)
-    plain = mask is None and score_bias is None
-    if causal and t == 1 and s == offset + 1:  # the newest token sees all
-        causal = False
-    elif causal and not (plain and t == s):  # the flag is for this case alone
-        causal, mask = False, with_causal(mask, q, k, offset)
+    causal = causal and not (t == 1 and s == offset + 1)  # the newest token sees all
+    mask = narrow_mask(mask, q, k, window=window, offset=offset)
+    # The kernel's flag is for as many queries as keys, and for nothing besides.
+    flag = causal and t == s and mask is None and score_bias is None and cap is None
+    if causal and not flag:
+        mask = narrow_mask(mask, q, k, causal=True, offset=offset)
     if cap is not None:  # the kernel knows no soft cap
-        mask = with_causal(mask, q, k, offset) if causal else mask
         k, v = (repeat_heads(x, q.shape[-3]) for x in (k, v))
         rules = {"mask": mask, "bias": score_bias, "scale": scale, "cap": cap}
         weights = attention(q, k, v, **rules)[1]
@@ -62,41 +61,37 @@ def fused_attention(
         v,
         attn_mask=mask if score_bias is None else score_bias,
         dropout_p=dropout.p if dropout is not None and dropout.training else 0.0,
-        is_causal=causal,
+        is_causal=flag,
         scale=scale,
         enable_gqa=q.shape[-3] != k.shape[-3],
     )
 
 
-def with_causal(
+def narrow_mask(
     mask: Bool[Tensor, "..."] | None,
     q: Float[Tensor, "*B H T Dh"],
     k: Float[Tensor, "*B G S Dh"],
-    offset: int = 0,
-) -> Bool[Tensor, "..."]:
-    """A mask that also forbids the future; the first query stands at key `offset`."""
-    with q.device:
-        past = causal_mask(q.shape[-2], k.shape[-2], offset=offset)
-    return past if mask is None else mask & past
-
-
-def with_window(
-    mask: Bool[Tensor, "..."] | None,
-    q: Float[Tensor, "*B H T Dh"],
-    k: Float[Tensor, "*B G S Dh"],
-    window: int | None,
+    *,
+    causal: bool = False,
+    window: int | None = None,
     offset: int = 0,
 ) -> Bool[Tensor, "..."] | None:
-    """A mask that also forbids what is `window` positions away, or farther."""
-    if window is None:
-        return mask
-    check_size("window", window)
+    """A mask that also forbids the future, and what is `window` positions away.
+
+    The first query stands at key `offset`.
+    """
+    if window is not None:
+        check_size("window", window)
     t, s = q.shape[-2], k.shape[-2]
-    if s <= window:  # nothing is so far away
-        return mask
-    with q.device:
-        near = window_mask(t, s, size=window, offset=offset)
-    return near if mask is None else mask & near
+    if causal:
+        with q.device:
+            past = causal_mask(t, s, offset=offset)
+        mask = past if mask is None else mask & past
+    if window is not None and s > window:  # else nothing is so far away
+        with q.device:
+            near = window_mask(t, s, size=window, offset=offset)
+        mask = near if mask is None else mask & near
+    return mask
 
 
 def repeat_heads(

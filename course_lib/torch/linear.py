@@ -8,15 +8,14 @@ Glorot and Bengio 2010, eq. 16, proceedings.mlr.press/v9/glorot10a.
 
 from torch import nn
 
-from course_lib.checks import check_size
+from course_lib.checks import check_sizes
 
 __all__ = ["linear"]
 
 
 def linear(d_in: int, d_out: int, *, bias: bool = True) -> nn.Linear:
     """A linear layer that starts the same way in both wings."""
-    check_size("d_in", d_in)
-    check_size("d_out", d_out)
+    check_sizes(d_in=d_in, d_out=d_out)
     layer = nn.Linear(d_in, d_out, bias=bias)
     nn.init.xavier_uniform_(layer.weight)
     if bias:

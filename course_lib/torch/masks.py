@@ -19,7 +19,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from course_lib.checks import check_ids, check_size, check_span
+from course_lib.checks import check_ids, check_size, check_sizes, check_span
 
 __all__ = [
     "causal_mask",
@@ -116,8 +116,7 @@ def dilated_mask(
 
     A window with gaps has as many keys from farther away.
     """
-    check_size("size", size)
-    check_size("dilation", dilation)
+    check_sizes(size=size, dilation=dilation)
     i, j = _positions(n_queries, n_keys)
     return (abs(i - j) < size * dilation) & ((i - j) % dilation == 0)
 

@@ -11,6 +11,7 @@ an RMS norm of each query and key over its head: Henry et al. 2020, arXiv:2010.0
 and Qwen3's report, section 2, arXiv:2505.09388.
 """
 
+from functools import partial
 from typing import Any
 
 from jaxtyping import Bool, Float
@@ -18,12 +19,7 @@ from torch import Tensor, nn
 
 from course_lib import checks
 from course_lib.torch.attention import attention
-from course_lib.torch.fused_attention import (
-    fused_attention,
-    repeat_heads,
-    with_causal,
-    with_window,
-)
+from course_lib.torch.fused_attention import fused_attention, narrow_mask, repeat_heads
 from course_lib.torch.generation.cache import LayerCache
 from course_lib.torch.linear import linear
 from course_lib.torch.norm import norm_layer
@@ -39,10 +35,10 @@ class MultiHeadAttention(nn.Module):
 
     Keys and values have `n_kv_heads` heads, which divide the queries' `n_heads`; None
     means as many. `dropout` is the share of weights dropped in training. Heads are
-    `d_head` wide; None means D / H. `qkv_bias` and `o_bias` say whether these maps have
-    a bias, None as `bias` says. `qk_norm_eps` gives queries and keys an RMS norm with
-    that eps (QK-norm). A position sees the `window` nearest ones, None all; `scale` and
-    `score_cap` are `scale` and `cap` of `attention`.
+    `head_dim` wide; None means D / H. `qkv_bias` and `o_bias` say whether these maps
+    have a bias, None as `bias` says. `qk_norm` gives queries and keys an RMS norm, with
+    `norm_eps`. A position sees the `window` nearest ones, None all; `attention_scale`
+    and `score_cap` are `scale` and `cap` of `attention`.
     """
 
     def __init__(
@@ -54,37 +50,33 @@ class MultiHeadAttention(nn.Module):
         bias: bool = True,
         dropout: float = 0.0,
         rotary: Rotary | None = None,
-        d_head: int | None = None,
+        head_dim: int | None = None,
         qkv_bias: bool | None = None,
         o_bias: bool | None = None,
-        qk_norm_eps: float | None = None,
+        qk_norm: bool = False,
+        norm_eps: float = 1e-5,
         window: int | None = None,
-        scale: float | None = None,
+        attention_scale: float | None = None,
         score_cap: float | None = None,
     ):
         super().__init__()
         n_kv_heads = n_heads if n_kv_heads is None else n_kv_heads
-        if d_head is None:
-            checks.check_heads(d_model, n_heads, n_kv_heads)
-            d_head = d_model // n_heads
-        checks.check_size("d_model", d_model)
-        checks.check_size("d_head", d_head)
-        checks.check_divides("n_kv_heads", n_kv_heads, "n_heads", n_heads)
+        d_head = checks.check_heads(d_model, n_heads, n_kv_heads, head_dim)
         checks.check_rate("dropout", dropout)
         if window is not None:
             checks.check_size("window", window)
-        self.n_heads, self.d_head = n_heads, d_head
-        self.window, self.scale, self.score_cap = window, scale, score_cap
         if rotary is not None:
-            checks.check_rotary((1, self.d_head), rotary.d_head)
-        self.rotary, d_q, d_kv = rotary, n_heads * d_head, n_kv_heads * d_head
+            checks.check_rotary((1, d_head), rotary.d_head)
+        self.n_heads, self.d_head, self.rotary = n_heads, d_head, rotary
+        self.window, self.scale, self.cap = window, attention_scale, score_cap
+        d_q, d_kv = n_heads * d_head, n_kv_heads * d_head
         qkv_bias, o_bias = (bias if b is None else b for b in (qkv_bias, o_bias))
         self.q_proj = linear(d_model, d_q, bias=qkv_bias)
         self.k_proj = linear(d_model, d_kv, bias=qkv_bias)
         self.v_proj = linear(d_model, d_kv, bias=qkv_bias)
         self.o_proj = linear(d_q, d_model, bias=o_bias)
-        self.q_norm = _qk_norm(d_head, qk_norm_eps)
-        self.k_norm = _qk_norm(d_head, qk_norm_eps)
+        rms = partial(norm_layer, d_head, kind="rms", eps=norm_eps)
+        self.q_norm, self.k_norm = (rms() if qk_norm else None for _ in range(2))
         self.dropout = nn.Dropout(dropout)
 
     def forward(
@@ -111,7 +103,7 @@ class MultiHeadAttention(nn.Module):
         q, k, v = self.project(x, context, cache)
         checks.check_scores(q.shape, k.shape, mask, score_bias)
         rules = {"mask": mask, "score_bias": score_bias, "dropout": self.dropout}
-        rules |= {"window": self.window, "scale": self.scale, "cap": self.score_cap}
+        rules |= {"window": self.window, "scale": self.scale, "cap": self.cap}
         heads = fused_attention(q, k, v, causal=causal, offset=offset, **rules)
         return self.o_proj(merge_heads(heads))  # *B T D
 
@@ -127,10 +119,9 @@ class MultiHeadAttention(nn.Module):
         """Attention maps: the weights that `forward` uses, without dropout."""
         q, k, v = self.project(x, context)
         checks.check_scores(q.shape, k.shape, mask, score_bias)
-        mask = with_causal(mask, q, k) if causal else mask
-        mask = with_window(mask, q, k, self.window)
+        mask = narrow_mask(mask, q, k, causal=causal, window=self.window)
         k, v = repeat_heads(k, self.n_heads), repeat_heads(v, self.n_heads)
-        rules = {"bias": score_bias, "scale": self.scale, "cap": self.score_cap}
+        rules = {"bias": score_bias, "scale": self.scale, "cap": self.cap}
         return attention(q, k, v, mask=mask, **rules)[1]
 
     def project(
@@ -142,8 +133,7 @@ class MultiHeadAttention(nn.Module):
         """Queries, `*B H T Dh`, keys and values; the cache takes the new ones in."""
         checks.check_context(x, context, self.q_proj.in_features, Tensor)
         offset = 0 if cache is None else cache.length
-        q = split_heads(self.q_proj(x), self.d_head)
-        q = self._turn(q if self.q_norm is None else self.q_norm(q), offset)
+        q = self._heads(x, self.q_proj, self.q_norm, offset)
         if isinstance(context, tuple):
             return q, *context
         k, v = self.project_kv(x if context is None else context, offset)
@@ -154,17 +144,14 @@ class MultiHeadAttention(nn.Module):
     ) -> KeysValues:
         """Keys and values, `*B G S Dh`, of a context that starts at `offset`."""
         checks.check_context(context, None, self.q_proj.in_features, Tensor)
-        k, v = (
-            split_heads(f(context), self.d_head) for f in (self.k_proj, self.v_proj)
-        )
-        return self._turn(k if self.k_norm is None else self.k_norm(k), offset), v
+        k = self._heads(context, self.k_proj, self.k_norm, offset)
+        return k, split_heads(self.v_proj(context), self.d_head)
 
-    def _turn(self, heads: Tensor, offset: int) -> Tensor:
+    def _heads(self, x: Any, proj: Any, norm: Any, offset: Any) -> Any:
+        """A map's heads, normed and turned by their positions."""
+        heads = split_heads(proj(x), self.d_head)
+        heads = heads if norm is None else norm(heads)
         return heads if self.rotary is None else self.rotary(heads, offset)
-
-
-def _qk_norm(d_head: int, eps: float | None) -> Any:
-    return None if eps is None else norm_layer(d_head, kind="rms", eps=eps)
 
 
 def split_heads(x: Float[Tensor, "*B T D"], d_head: int) -> Float[Tensor, "*B H T Dh"]:

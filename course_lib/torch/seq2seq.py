@@ -34,13 +34,7 @@ from course_lib.torch.norm import final_norm
 from course_lib.torch.position.base import Positions
 from course_lib.torch.position.schemes import make_positions
 
-__all__ = ["Seq2Seq", "shift_right"]
-
-
-def shift_right(ids: Int[Tensor, "B T"], start_id: int) -> Int[Tensor, "B T"]:
-    """Teacher forcing's input: the start token, then the target without its last."""
-    check_ids("ids", ids)
-    return torch.cat([torch.full_like(ids[:, :1], start_id), ids[:, :-1]], dim=1)
+__all__ = ["Seq2Seq"]
 
 
 class Seq2Seq(nn.Module):
@@ -115,8 +109,8 @@ class Seq2Seq(nn.Module):
     ) -> Float[Tensor, "B T V"]:
         """Logits of the next token at each position of the target.
 
-        The target starts with the start token, see `shift_right`. Padding behind it
-        needs no mask: no token before it attends to it.
+        The target starts with the start token, and lacks its last (teacher forcing).
+        Padding behind it needs no mask: no token before it attends to it.
         """
         return self._decode(target, [memory] * len(self.decoder), source_mask)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from course_lib.checks import check_size, check_whole
+from course_lib.checks import check_size, check_sizes, check_whole
 
 __all__ = ["Batches", "Windows", "in_turn"]
 
@@ -91,8 +91,7 @@ class Windows:
     def __init__(
         self, tokens: np.ndarray, *, length: int, batch_size: int, seed: int = 0
     ):
-        check_size("length", length)
-        check_size("batch_size", batch_size)
+        check_sizes(length=length, batch_size=batch_size)
         check_whole("seed", seed)
         self.tokens = np.asarray(tokens)
         if self.tokens.ndim != 1 or len(self.tokens) <= length:

@@ -33,19 +33,11 @@ def cosine(
 def inverse_sqrt(step: int, *, peak: float, warmup: int) -> float:
     """Linear warm-up, then a fall with the root of the number of updates.
 
-    Vaswani et al. 2017, eq. 3, arXiv:1706.03762, whose `peak` is `vaswani_peak`.
+    Vaswani et al. 2017, eq. 3, arXiv:1706.03762, where the peak is (d_model ·
+    warmup)^(-1/2), 0.0007 for the base model.
     """
     t = step + 1
     return peak * min(t / warmup, math.sqrt(warmup / t))
-
-
-def vaswani_peak(d_model: int, warmup: int) -> float:
-    """The largest rate of Vaswani et al.'s schedule: (d_model · warmup)^(-1/2).
-
-    >>> round(vaswani_peak(512, 4000), 6)
-    0.000699
-    """
-    return (d_model * warmup) ** -0.5
 
 
 def learning_rate(step: int, config: TrainConfig) -> float:

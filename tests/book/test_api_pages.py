@@ -1,6 +1,7 @@
 """The reference says what is written in the source."""
 
 import html
+import inspect
 import re
 import sys
 from importlib import import_module
@@ -16,6 +17,7 @@ from api_pages import (
     find_lessons,
     mark_equations,
     pages_of,
+    process_docstring,
     reference,
     write_page,
     written_signature,
@@ -126,6 +128,18 @@ def test_equations_are_set_as_written():
 
 def test_code_in_a_sentence_is_left_alone():
     assert escape("`*#B T` and *args, |x|") == r"`*#B T` and \*args, \|x\|"
+
+
+def test_where_nnx_says_one_line_its_tab_shows_what_pytorch_says(both):
+    torch, nnx = (w.lib.MultiHeadAttention.__dict__ for w in both)
+    lines = [
+        "Attend from each position of `x` to `context`; without one, to `x` itself."
+    ]
+    process_docstring(None, "method", "", nnx["__call__"], None, lines)
+    assert lines[:-1] == inspect.getdoc(torch["forward"]).splitlines()
+    lines = ["What is its own."]
+    process_docstring(None, "method", "", nnx["__call__"], None, lines)
+    assert lines == ["What is its own."]
 
 
 def test_a_page_shows_the_signatures_that_metaclasses_hide(book, library):

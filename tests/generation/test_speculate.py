@@ -2,6 +2,7 @@
 
 import dataclasses
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from course_lib import oracle
 from course_lib.config import GPTConfig
 from course_lib.generation import speculative
 from course_lib.generation.inputs import generation_inputs
+from course_lib.generation.sampling import Sampling
 
 V = 13
 CONFIG = GPTConfig(
@@ -87,6 +89,14 @@ def test_a_drafted_token_becomes_the_targets(p, q):
         np.testing.assert_allclose(kept, q[token] * accept[token], atol=1e-12)
 
 
+def sized(vocab_size):
+    """What is asked of a model before it reads."""
+    return SimpleNamespace(
+        config=SimpleNamespace(vocab_size=vocab_size),
+        positions=SimpleNamespace(max_len=None),
+    )
+
+
 def tables(seed, vocab):
     """A reader whose next token depends on all of the text."""
 
@@ -101,7 +111,7 @@ def tables(seed, vocab):
 @pytest.mark.parametrize("n_draft", [1, 2, 3])
 def test_the_law_of_a_text_is_the_targets(n_draft):
     target, draft, words = tables(1, 3), tables(2, 3), [[2, 0]]
-    inputs = generation_inputs([[0, 1]], 3, None, max_new_tokens=3, stop=words)
+    inputs = generation_inputs([[0, 1]], sized(3), max_new_tokens=3, stop=words)
 
     def write(choose):
         found = speculative.speculate(
@@ -125,10 +135,9 @@ def test_the_law_of_a_text_is_the_targets(n_draft):
 def test_the_law_of_a_gpts_text_is_its_own(wing, cached):
     config = dataclasses.replace(SMALL, vocab_size=2, max_len=7)
     target, draft = gpt(wing, config), gpt(wing, config, seed=1)
-    inputs = generation_inputs([[0, 1]], 2, 7, max_new_tokens=3)
-    reader, how = wing.module("generation.speculate").Reader, {"temperature": 1.0}
-    how |= {"top_k": None, "top_p": None, "min_p": None}
-    readers = [reader(m, 7, cached, **how) for m in (target, draft)]
+    inputs = generation_inputs([[0, 1]], sized(2), max_new_tokens=3)
+    reader = wing.module("generation.speculate").Reader
+    readers = [reader(m, 7, cached, Sampling()) for m in (target, draft)]
 
     def write(choose):
         found = speculative.speculate(*readers, inputs, 0, n_draft=2, choose=choose)
@@ -232,6 +241,10 @@ def test_what_cannot_be_drafted_is_refused(wing, models):
         wing.lib.speculate(target, other, PROMPTS, max_new_tokens=3)
     with pytest.raises(ValueError, match=r"n_draft must be .*: got 0"):
         wing.lib.speculate(target, draft, PROMPTS, max_new_tokens=3, n_draft=0)
+    with pytest.raises(ValueError, match=r"repetition_penalty: got 1\.5"):
+        wing.lib.speculate(
+            target, draft, PROMPTS, max_new_tokens=3, repetition_penalty=1.5
+        )
     short = gpt(wing, dataclasses.replace(SMALL, max_len=7))
     with pytest.raises(ValueError, match="fit into max_len=7: got 5 and 3"):
         wing.lib.speculate(target, short, PROMPTS, max_new_tokens=3)

@@ -14,7 +14,7 @@ from flax import nnx
 from jax import Array
 from jaxtyping import Bool, Float
 
-from course_lib.checks import check_additive, check_size, check_tensors
+from course_lib.checks import check_additive, check_sizes, check_tensors
 from course_lib.nnx.attention import softmax
 from course_lib.nnx.linear import linear
 
@@ -29,12 +29,7 @@ def additive_attention(
     *,
     mask: Bool[Array, "*#B #T #S"] | None = None,
 ) -> tuple[Float[Array, "*B T Dv"], Float[Array, "*B T S"]]:
-    """Additive attention: average the values, weighted by a small network's scores.
-
-    Queries and keys are projected already; `w` turns a pair's hidden layer into its
-    score, and there is one for every pair, so memory grows with T x S x A. Returns the
-    averages, and the weights that made them, as `attention` does.
-    """
+    """Additive attention: average the values, weighted by a small network's scores."""
     check_tensors(jax.Array, q=q, k=k, v=v, w=w)
     check_additive(q.shape, k.shape, v.shape, w.shape, mask)
     hidden = jnp.tanh(q[..., :, None, :] + k[..., None, :, :])  # *B T S A
@@ -46,15 +41,10 @@ def additive_attention(
 
 
 class AdditiveAttention(nnx.Module):
-    """Additive (Bahdanau) attention with its projections: the values are the context.
-
-    Projections have no bias, as in the paper.
-    """
+    """Additive (Bahdanau) attention with its projections: values are the context."""
 
     def __init__(self, d_query: int, d_context: int, d_hidden: int, *, rngs: nnx.Rngs):
-        check_size("d_query", d_query)
-        check_size("d_context", d_context)
-        check_size("d_hidden", d_hidden)
+        check_sizes(d_query=d_query, d_context=d_context, d_hidden=d_hidden)
         self.q_proj = linear(d_query, d_hidden, bias=False, rngs=rngs)
         self.k_proj = linear(d_context, d_hidden, bias=False, rngs=rngs)
         self.score = linear(d_hidden, 1, bias=False, rngs=rngs)

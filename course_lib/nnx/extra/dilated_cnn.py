@@ -11,24 +11,19 @@ from flax import nnx
 from jax import Array
 from jaxtyping import Float
 
-from course_lib.checks import check_size, check_steps, check_tensors
+from course_lib.checks import check_sizes, check_steps, check_tensors
 from course_lib.nnx.linear import _XAVIER
 
 __all__ = ["DilatedCNN"]
 
 
 class DilatedCNN(nnx.Module):
-    """Dilated causal convolutions: each layer looks twice as far back as the one below.
-
-    Layer l has dilation 2^l; one filter spans `kernel_size` steps.
-    """
+    """Dilated causal convolutions: each layer looks twice as far back as the last."""
 
     def __init__(
         self, d_model: int, n_layers: int, *, kernel_size: int = 2, rngs: nnx.Rngs
     ):
-        sizes = {"d_model": d_model, "n_layers": n_layers, "kernel_size": kernel_size}
-        for name, size in sizes.items():
-            check_size(name, size)
+        check_sizes(d_model=d_model, n_layers=n_layers, kernel_size=kernel_size)
         self.receptive_field = 1 + (kernel_size - 1) * (2**n_layers - 1)  # steps seen
         self.d_model = d_model
         layers = []

@@ -45,12 +45,7 @@ def tiled_attention(
     causal: bool = False,
     tile: int = 512,
 ) -> Float[Array, "*B T Dv"]:
-    """Exact attention, tile by tile (FlashAttention): memory linear in the length.
-
-    `causal` lets each query attend to its own position and earlier ones only, the last
-    query standing at the last key. Memory grows with tile × S, since the backward pass
-    recomputes each tile.
-    """
+    """Exact attention, tile by tile (FlashAttention): memory linear in the length."""
     check_tensors(jax.Array, q=q, k=k, v=v)
     check_attention(q.shape, k.shape, v.shape)
     check_size("tile", tile)
@@ -101,10 +96,7 @@ def window_attention(
     size: int,
     causal: bool = False,
 ) -> Float[Array, "*B T Dv"]:
-    """Sliding-window attention: time and memory grow with T × size.
-
-    Position i attends to j where |i - j| < size; `causal` looks back only.
-    """
+    """Sliding-window attention: time and memory grow with T × size."""
     check_tensors(jax.Array, q=q, k=k, v=v)
     check_attention(q.shape, k.shape, v.shape)
     check_same_length(q.shape, k.shape)
@@ -139,12 +131,7 @@ def linear_attention(
     causal: bool = False,
     tile: int = 64,
 ) -> Float[Array, "*B T Dv"]:
-    """Linear attention: a product of features for the softmax, in time linear in T.
-
-    It does not approximate softmax attention; a model is trained with one or the other.
-    `tile` positions are computed together in the causal case; any gives the same
-    output.
-    """
+    """Linear attention: a product of features for the softmax, in time linear in T."""
     check_tensors(jax.Array, q=q, k=k, v=v)
     check_attention(q.shape, k.shape, v.shape)
     check_size("tile", tile)

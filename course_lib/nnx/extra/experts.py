@@ -30,12 +30,7 @@ __all__ = ["MixtureOfExperts", "balance_loss", "rebalance"]
 
 
 class MixtureOfExperts(nnx.Module):
-    """Mixture of experts: a router sends each token to the best `top_k` of many MLPs.
-
-    Experts are `d_ff` wide, and so are the `n_shared` that every token uses besides.
-    `gate` is "softmax" or "sigmoid"; `normalize` divides the gates of a token's experts
-    by their sum. `balance_bias` is for `rebalance`. Nothing has a bias otherwise.
-    """
+    """Mixture of experts: a router sends each token to the best `top_k` MLPs."""
 
     def __init__(
         self,
@@ -77,10 +72,7 @@ class MixtureOfExperts(nnx.Module):
     def route(
         self, x: Float[Array, "*B D"]
     ) -> tuple[Float[Array, "*B K"], Int[Array, "*B K"], Float[Array, "*B E"]]:
-        """Gates of each token's experts, their numbers, and the share of every expert.
-
-        Shares are eq. 1's scores, divided by their sum.
-        """
+        """Gates of each token's experts, their numbers, and the shares of all."""
         softmax = self.gate == "softmax"
         scores = (jax.nn.softmax if softmax else jax.nn.sigmoid)(self.router(x))
         ranked = scores if self.balance is None else scores + self.balance[...]
@@ -128,11 +120,7 @@ def _stack(n: int, d_in: int, d_out: int, rngs: nnx.Rngs) -> nnx.Param:
 def balance_loss(
     shares: Float[Array, "*B E"], chosen: Int[Array, "*B K"]
 ) -> Float[Array, ""]:
-    """Load-balancing loss: 1 where all experts are used alike, E where one is alone.
-
-    Takes what `route` returned. E times the sum over experts of how often each was
-    chosen, as a share, times its mean share; the latter alone has a gradient.
-    """
+    """Load-balancing loss: 1 where all experts are used alike, E where one is alone."""
     n_experts = shares.shape[-1]
     used = jnp.bincount(chosen.ravel(), length=n_experts).astype(shares.dtype)
     used = used / chosen.size
@@ -142,10 +130,7 @@ def balance_loss(
 def rebalance(
     layer: MixtureOfExperts, chosen: Int[Array, "*B K"], *, rate: float = 0.001
 ) -> None:
-    """Balance without a loss: raise the bias of experts used too little, in place.
-
-    Those that were chosen less often than the mean rise by `rate`, the others fall.
-    """
+    """Balance without a loss: raise the bias of experts used too little, in place."""
     check_positive("rate", rate)
     if layer.balance is None:
         raise ValueError(

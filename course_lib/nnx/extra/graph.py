@@ -36,11 +36,7 @@ __all__ = ["AttentionPooling", "GraphAttention"]
 
 
 class GraphAttention(nnx.Module):
-    """Graph attention layer (GAT): each node averages its neighbors by learned weights.
-
-    `d_model` is the width of all heads together, `negative_slope` belongs to the leaky
-    ReLU.
-    """
+    """Graph attention layer (GAT): a node averages its neighbors by learned weights."""
 
     def __init__(
         self,
@@ -69,11 +65,7 @@ class GraphAttention(nnx.Module):
     def __call__(
         self, x: Float[Array, "*B N Din"], edges: Bool[Array, "*#B N N"]
     ) -> Float[Array, "*B N D"]:
-        """One round of message passing along the edges.
-
-        Node i attends to j where row i, column j of `edges` is True; a node without
-        neighbors gets the bias.
-        """
+        """One round of message passing along the edges."""
         h, weights = self._attend(x, edges)
         mixed = (weights @ h).swapaxes(-3, -2)
         return mixed.reshape(*x.shape[:-1], -1) + self.bias[...]
@@ -112,10 +104,7 @@ class AttentionPooling(nnx.Module):
         *,
         mask: Bool[Array, "..."] | None = None,
     ) -> Float[Array, "*B K D"]:
-        """Summarize each set; the order of its members changes nothing.
-
-        `mask` is True at members, False at padding: `*#B 1 1 S`.
-        """
+        """Summarize each set; the order of its members changes nothing."""
         check_tensors(jax.Array, x=x)
         check_context(x, None, self.seeds.shape[-1], jax.Array)
         seeds = self.seeds[...]

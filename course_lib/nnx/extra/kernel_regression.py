@@ -37,12 +37,7 @@ KERNELS = ("gaussian", "epanechnikov", "boxcar")
 def kernel_scores(
     squared_distance: Float[Array, "*B"], *, kernel: str = "gaussian"
 ) -> Float[Array, "*B"]:
-    """Attention score of a distance: the logarithm of a kernel, up to a constant.
-
-    The argument is the squared distance in bandwidths, u² = |x - x_i|² / h². Kernels
-    are "gaussian" (-u²/2), "epanechnikov" (log(1 - u²) for u < 1) and "boxcar" (0 for u
-    <= 1); where one is 0, the score is -inf.
-    """
+    """Attention score of a distance: the logarithm of a kernel, up to a constant."""
     check_choice("kernel", kernel, KERNELS)
     u2 = squared_distance
     if kernel == "gaussian":
@@ -62,20 +57,7 @@ def nadaraya_watson(
     kernel: str = "gaussian",
     mask: Bool[Array, "*#B #T #S"] | None = None,
 ) -> tuple[Float[Array, "*B T Dv"], Float[Array, "*B T S"]]:
-    """Nadaraya-Watson regression: average the values whose keys lie near the query.
-
-    Args:
-        queries: Points to predict at.
-        keys: Points of the sample.
-        values: Outcomes at the keys.
-        bandwidth: In the features' own units; one number, or one for each feature.
-        kernel: How weight falls with distance; see `kernel_scores`.
-        mask: True where a query may use a key.
-
-    Returns:
-        Predictions and weights. A row of weights sums to 1, or is 0 where no key is
-        within reach. A NaN makes every prediction that may use it NaN.
-    """
+    """Nadaraya-Watson regression: average the values whose keys lie near the query."""
     check_tensors(jax.Array, queries=queries, keys=keys, values=values)
     check_kernel(queries.shape, keys.shape, values.shape, mask)
     check_bandwidth(jax.Array, bandwidth, keys.shape[-1])
@@ -94,10 +76,7 @@ def leave_one_out(
     bandwidth: float | Float[Array, ""] | Float[Array, "#F"],
     kernel: str = "gaussian",
 ) -> Float[Array, ""]:
-    """Leave-one-out cross-validation: mean squared error of each point from the others.
-
-    A point without a neighbor in reach is predicted as 0.
-    """
+    """Leave-one-out cross-validation: mean squared error of each from the others."""
     others = ~jnp.eye(keys.shape[0], dtype=bool)
     predicted, _ = nadaraya_watson(
         keys, keys, values, bandwidth=bandwidth, kernel=kernel, mask=others
@@ -106,11 +85,7 @@ def leave_one_out(
 
 
 class LearnedMetric(nnx.Module):
-    """Metric learning for kernel regression: one learned bandwidth for each feature.
-
-    Bandwidths are kept as logarithms, so that they stay positive. A feature that only
-    adds noise ends with a wide one: distance along it no longer counts.
-    """
+    """Metric learning for kernel regression: one learned bandwidth for each feature."""
 
     def __init__(
         self, n_features: int, *, bandwidth: float = 1.0, rngs: nnx.Rngs | None = None

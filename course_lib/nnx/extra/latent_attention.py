@@ -32,13 +32,7 @@ __all__ = ["LatentAttention"]
 
 
 class LatentAttention(nnx.Module):
-    """Multi-head latent attention (MLA): a cache of one short vector for all heads.
-
-    That vector is `d_latent` wide. A head compares `d_head` numbers made from it, and
-    `rotary.d_head` that are turned, whose key all heads share. Queries are made from a
-    short vector of their own, `d_query_latent` wide; None means from x. `eps` is that
-    of both vectors' RMS norms. No map has a bias.
-    """
+    """Multi-head latent attention (MLA): a cache of one short vector for all heads."""
 
     def __init__(
         self,
@@ -53,10 +47,8 @@ class LatentAttention(nnx.Module):
         rngs: nnx.Rngs,
     ):
         d_query = d_model if d_query_latent is None else d_query_latent
-        sizes = {"d_model": d_model, "n_heads": n_heads, "d_latent": d_latent}
-        sizes |= {"d_head": d_head, "d_query_latent": d_query}
-        for name, size in sizes.items():
-            checks.check_size(name, size)
+        checks.check_sizes(d_model=d_model, n_heads=n_heads, d_latent=d_latent)
+        checks.check_sizes(d_head=d_head, d_query_latent=d_query)
         self.d_head, self.rotary = d_head, rotary
         project = partial(linear, bias=False, rngs=rngs)
         rms = partial(norm_layer, kind="rms", rngs=rngs)
@@ -80,16 +72,7 @@ class LatentAttention(nnx.Module):
         cache: LayerCache | None = None,
         absorbed: bool = False,
     ) -> Float[Array, "*B T D"]:
-        """Attend from each position of `x` to all of them.
-
-        Args:
-            x: The sequence.
-            mask: True where a query may attend: `T S`, or `*#B #H #T #S`.
-            causal: Whether, besides, a query may attend to no later position.
-            cache: Puts r and c of `x` behind those before; S counts all. It has one
-                head, `d_head=rotary.d_head` and `d_value=d_latent`.
-            absorbed: Whether to use eq. 3 and 4, else eq. 2.
-        """
+        """Attend from each position of `x` to all of them."""
         checks.check_context(x, None, self.latent_proj.in_features, Array)
         d, d_turned = self.d_head, self.rotary.d_head
         offset = 0 if cache is None else cache.length

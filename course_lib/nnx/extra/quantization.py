@@ -30,10 +30,7 @@ __all__ = ["QuantizedLinear", "dequantize_weight", "quantize", "quantize_weight"
 def quantize_weight(
     w: Float[Array, "Dout Din"], *, kind: str = "int8", group: int | None = None
 ) -> tuple[Integer[Array, "Dout Bytes"], Float[Array, "Dout Groups"]]:
-    """Absmax quantization: eq. 1's codes as they are stored, and the scales.
-
-    `group` None is a whole row. Of two "int4" in a byte the first has the low bits.
-    """
+    """Absmax quantization: eq. 1's codes as they are stored, and the scales."""
     check_choice("kind", kind, tuple(LARGEST))
     group = w.shape[1] if group is None else group
     check_divides("group", group, "in_features", w.shape[1])
@@ -94,12 +91,7 @@ class QuantizedLinear(nnx.Module):
 def quantize(
     model: nnx.Module, *, kind: str = "int8", group: int | None = None
 ) -> None:
-    """Round the weights of every linear layer of a model, in place.
-
-    Embeddings, and with them a tied head, norms, biases and the matrices of a mixture's
-    experts stay as they are. To load a model that was saved quantized, quantize a fresh
-    one and load into it. An error leaves the model as it was.
-    """
+    """Round the weights of every linear layer of a model, in place."""
     options = {"kind": kind, "group": group}
     found = [
         (path, QuantizedLinear(layer, **options))

@@ -19,7 +19,7 @@ from flax import nnx
 from jax import Array, lax
 from jaxtyping import Bool, Float
 
-from course_lib.checks import check_size, check_steps, check_tensors
+from course_lib.checks import check_sizes, check_steps, check_tensors
 from course_lib.nnx.linear import linear
 
 __all__ = ["LSTM", "RNN"]
@@ -33,8 +33,7 @@ class RNN(nnx.Module):
     n_gates, n_states = 1, 1
 
     def __init__(self, d_in: int, d_model: int, *, rngs: nnx.Rngs):
-        check_size("d_in", d_in)
-        check_size("d_model", d_model)
+        check_sizes(d_in=d_in, d_model=d_model)
         self.d_in, self.d_model = d_in, d_model
         self.x_proj = linear(d_in, self.n_gates * d_model, rngs=rngs)
         self.h_proj = linear(d_model, self.n_gates * d_model, bias=False, rngs=rngs)
@@ -53,13 +52,7 @@ class RNN(nnx.Module):
         mask: Bool[Array, "*B T"] | None = None,
         reverse: bool = False,
     ) -> tuple[Float[Array, "*B T D"], tuple[Float[Array, "*B D"], ...]]:
-        """Read the sequence step by step, from the last to the first with `reverse`.
-
-        Starts from `state`, as returned by an earlier call, or from 0. Where `mask` is
-        False, at padding, the state is carried over unchanged. Returns the hidden state
-        after each step, in the order of `x`, and the final state: (h,), or (h, c) for
-        an LSTM.
-        """
+        """Read the sequence step by step, from the last to the first with `reverse`."""
         check_tensors(jax.Array, x=x)
         check_steps(x.shape, self.d_in, mask)
         if state is None:

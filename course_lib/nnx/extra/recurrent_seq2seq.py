@@ -27,10 +27,7 @@ __all__ = ["RecurrentCache", "RecurrentSeq2Seq"]
 
 
 class RecurrentCache(nnx.Module):
-    """State of autoregressive decoding: hidden state, cell, and what is read anew.
-
-    `keys` are the memory's, if the model attends; `memory_mask` is False at padding.
-    """
+    """State of autoregressive decoding: hidden state, cell, and what is read anew."""
 
     def __init__(
         self,
@@ -46,12 +43,7 @@ class RecurrentCache(nnx.Module):
 
 
 class RecurrentSeq2Seq(nnx.Module):
-    """Recurrent encoder-decoder for translation, with or without attention.
-
-    With `attend`, each target token reads the source anew (Bahdanau); without, all of
-    the source has to fit into one vector (Sutskever). Each direction of the encoder
-    gets half of `d_model`. Dropout acts on the embeddings and before the last layer.
-    """
+    """Recurrent encoder-decoder for translation, with or without attention."""
 
     def __init__(
         self,
@@ -92,11 +84,7 @@ class RecurrentSeq2Seq(nnx.Module):
         *,
         source_mask: Bool[Array, "B 1 1 S"] | None = None,
     ) -> Float[Array, "B T V"]:
-        """Logits of the next target token at every position (teacher forcing).
-
-        The target is shifted right, the start token first; `source_mask` is False at
-        padding behind the source.
-        """
+        """Logits of the next target token at every position (teacher forcing)."""
         memory = self.encode(source, source_mask=source_mask)
         return self.decode(target, memory, source_mask=source_mask)
 
@@ -137,10 +125,7 @@ class RecurrentSeq2Seq(nnx.Module):
         *,
         source_mask: Bool[Array, "B 1 1 S"] | None = None,
     ) -> RecurrentCache:
-        """A cache with no token of the target in it yet.
-
-        A state's size is fixed, so `max_len` is not used; `Seq2Seq` needs it.
-        """
+        """A cache with no token of the target in it yet."""
         keys = None if self.attention is None else self.attention.k_proj(memory)
         h = jnp.tanh(self.start(_last_states(memory)))
         return RecurrentCache(h, jnp.zeros_like(h), memory, keys, source_mask)

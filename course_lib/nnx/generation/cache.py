@@ -15,7 +15,7 @@ from flax import nnx
 from jax import Array, lax
 from jaxtyping import Bool, Float, Int
 
-from course_lib.checks import check_cache_room, check_size
+from course_lib.checks import check_cache_room, check_sizes
 
 __all__ = ["KVCache", "LayerCache"]
 
@@ -76,9 +76,8 @@ class KVCache(nnx.Module):
     ):
         d_value = d_head if d_value is None else d_value
         shape = (n_layers, batch, n_kv_heads, max_len, d_head)
-        names = ("n_layers", "batch", "n_kv_heads", "max_len", "d_head", "d_value")
-        for name, size in zip(names, (*shape, d_value), strict=True):
-            check_size(name, size)
+        check_sizes(n_layers=n_layers, batch=batch, n_kv_heads=n_kv_heads)
+        check_sizes(max_len=max_len, d_head=d_head, d_value=d_value)
         dtype = jnp.float32 if like is None else like.dtype
         rooms = [(*shape[1:-1], d) for d in (d_head, d_value)]
         self.layers = nnx.data(

@@ -12,6 +12,7 @@ from flax import nnx
 
 from course_lib.generation.beam_search import Hypothesis
 from course_lib.generation.inputs import generation_inputs
+from course_lib.generation.sampling import Sampling
 from course_lib.nnx.evaluation import evaluating
 from course_lib.nnx.generation.write import rounded, write, write_beams
 from course_lib.nnx.gpt import GPT
@@ -24,67 +25,21 @@ def generate(
     prompts: Iterable[Any],
     *,
     max_new_tokens: int,
-    temperature: float = 1.0,
-    top_k: int | None = None,
-    top_p: float | None = None,
-    min_p: float | None = None,
-    repetition_penalty: float = 1.0,
     stop_token: int | None = None,
     stop: Iterable[Any] = (),
     seed: int = 0,
     use_cache: bool = True,
+    **how: Any,
 ) -> list[list[int]]:
-    """Autoregressive generation: continue each prompt, one token after another.
-
-    The draws are fixed by the seed beforehand, one for each row and place, so that both
-    wings write the same text and no text depends on what else is in the batch.
-
-    Args:
-        model: Used in evaluation mode; each part's own mode is restored.
-        prompts: One sequence of token ids a text; lengths may differ.
-        max_new_tokens: Longest continuation.
-        temperature: 1 draws with the model's own probabilities, less makes likely
-            tokens likelier, 0 takes the likeliest (greedy decoding).
-        top_k: Draw from the k likeliest tokens only.
-        top_p: Then draw from the smallest set of them with mass p only (nucleus).
-        min_p: Then draw only from those with at least min_p times the largest
-            probability.
-        repetition_penalty: More than 1 makes tokens less likely that the prompt or the
-            text behind it already holds, before everything else.
-        stop_token: Ends a text, and is left out of it.
-        stop: Stop words, sequences of token ids. So does each of these, once all of it
-            has been written.
-        seed: Of the draws.
-        use_cache: False reads the whole text again for each token.
-    """
-    given = generation_inputs(
-        prompts,
-        model.config.vocab_size,
-        model.positions.max_len,
-        max_new_tokens=max_new_tokens,
-        temperature=temperature,
-        top_k=top_k,
-        top_p=top_p,
-        min_p=min_p,
-        repetition_penalty=repetition_penalty,
-        stop_token=stop_token,
-        stop=stop,
-        seed=seed,
-    )
+    """Autoregressive generation: continue each prompt, one token after another."""
+    sampling = Sampling(**how)
+    ends = {"max_new_tokens": max_new_tokens, "stop_token": stop_token, "stop": stop}
+    given = generation_inputs(prompts, model, **ends, seed=seed)
     with evaluating(model):
         room = rounded(given.ids.shape[1], model.positions.max_len)
-        return write(
-            nnx.split(model),
-            nnx.split(model.begin(len(given.ids), room)) if use_cache else None,
-            given,
-            room,
-            rounded(int(given.lengths.max()), room),
-            temperature=temperature,
-            top_k=top_k,
-            top_p=top_p,
-            min_p=min_p,
-            repetition_penalty=repetition_penalty,
-        )
+        cache = nnx.split(model.begin(len(given.ids), room)) if use_cache else None
+        n_prompt = rounded(int(given.lengths.max()), room)
+        return write(nnx.split(model), cache, given, room, n_prompt, sampling)
 
 
 def beam_search(
@@ -96,17 +51,8 @@ def beam_search(
     stop_token: int | None = None,
     length_penalty: float = 0.0,
 ) -> list[Hypothesis]:
-    """Beam search for the likeliest continuations of a prompt, the best first.
-
-    `n_beams` beginnings are kept; one is greedy decoding. A larger `length_penalty`
-    favors longer texts; see `course_lib.generation.beam_search`.
-    """
-    given = generation_inputs(
-        [prompt],
-        model.config.vocab_size,
-        model.positions.max_len,
-        max_new_tokens=max_new_tokens,
-    )
+    """Beam search for the likeliest continuations of a prompt, the best first."""
+    given = generation_inputs([prompt], model, max_new_tokens=max_new_tokens)
     with evaluating(model):
         return write_beams(
             nnx.split(model),

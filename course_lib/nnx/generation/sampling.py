@@ -22,7 +22,8 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Bool, Float, Int
 
-from course_lib.checks import check_sampling, check_tensors
+from course_lib.checks import check_tensors
+from course_lib.generation.sampling import Sampling
 
 __all__ = [
     "greedy", "keep_min_p", "keep_top_k", "keep_top_p", "penalize_repetition", "sample",
@@ -40,19 +41,16 @@ def keep_top_k(
 ) -> Float[Array, "*B V"]:
     """Top-k sampling: forbid all but the k likeliest tokens, of equals the later."""
     check_tensors(jax.Array, logits=logits)
-    check_sampling(top_k=k)
+    Sampling(top_k=k)
     return jnp.where(_rank(logits) >= k, -math.inf, logits)
 
 
 def keep_top_p(
     logits: Float[Array, "*B V"], p: float | Float[Array, ""]
 ) -> Float[Array, "*B V"]:
-    """Nucleus sampling: forbid all but the smallest set of tokens with mass p or more.
-
-    The likeliest token always stays.
-    """
+    """Nucleus sampling: keep but the smallest set of tokens with mass p or more."""
     check_tensors(jax.Array, logits=logits)
-    check_sampling(top_p=p)
+    Sampling(top_p=p)
     probabilities = jax.nn.softmax(logits, axis=-1)
     order = jnp.argsort(probabilities, axis=-1, descending=True, stable=True)
     ordered = jnp.take_along_axis(probabilities, order, axis=-1)
@@ -66,7 +64,7 @@ def keep_min_p(
 ) -> Float[Array, "*B V"]:
     """Min-p sampling: forbid tokens with less than p times the largest probability."""
     check_tensors(jax.Array, logits=logits)
-    check_sampling(min_p=p)
+    Sampling(min_p=p)
     share = jnp.exp(logits - logits.max(axis=-1, keepdims=True))  # of the likeliest's
     return jnp.where(share < p, -math.inf, logits)
 
@@ -76,12 +74,9 @@ def penalize_repetition(
     seen: Bool[Array, "*#B V"],
     penalty: float | Float[Array, ""],
 ) -> Float[Array, "*B V"]:
-    """Repetition penalty: make tokens less likely that are `seen` in the text.
-
-    A penalty of 1 changes nothing, and one below 1 favors repetition.
-    """
+    """Repetition penalty: make tokens less likely that are `seen` in the text."""
     check_tensors(jax.Array, logits=logits)
-    check_sampling(repetition_penalty=penalty)
+    Sampling(repetition_penalty=penalty)
     lowered = jnp.where(logits > 0, logits / penalty, logits * penalty)
     return jnp.where(seen, lowered, logits)
 
@@ -89,11 +84,7 @@ def penalize_repetition(
 def sample(
     logits: Float[Array, "*B V"], uniform: Float[Array, "*B"]
 ) -> Int[Array, "*B"]:
-    """Draw a token with the probability that its score gives it; -inf is never drawn.
-
-    It is the first whose cumulated probability passes `uniform`, a number in [0, 1)
-    that was drawn beforehand.
-    """
+    """Draw a token with the probability that its score gives it, never one at -inf."""
     check_tensors(jax.Array, logits=logits, uniform=uniform)
     reached = jnp.cumsum(jax.nn.softmax(logits, axis=-1), axis=-1)
     total = reached[..., -1:]

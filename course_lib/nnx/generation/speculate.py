@@ -16,36 +16,33 @@ from jax import Array, lax
 
 from course_lib.checks import check_vocabularies
 from course_lib.generation import speculative
-from course_lib.generation.inputs import generation_inputs
-from course_lib.generation.speculative import Speculation, chooser, shared
+from course_lib.generation.inputs import generation_inputs, longest
+from course_lib.generation.sampling import Sampling
+from course_lib.generation.speculative import (
+    Speculation,
+    chooser,
+    shared,
+    unpenalized,
+)
 from course_lib.nnx.evaluation import evaluating
-from course_lib.nnx.generation.write import probabilities, rounded
+from course_lib.nnx.generation.write import Parts, probabilities, rounded
 from course_lib.nnx.gpt import GPT
 
 __all__ = ["speculate"]
 
 
 class Reader:
-    """A GPT's distributions of the next token, in a text that it reads on.
+    """A GPT's distributions of the next token, in a text that it reads on."""
 
-    Args:
-        model: In evaluation mode.
-        room: Tokens of the longest text.
-        use_cache: False reads the whole text each time.
-        how: Temperature and cuts, as in `generate`.
-    """
-
-    def __init__(self, model: GPT, room: int, use_cache: bool, **how: Any):
+    def __init__(self, model: GPT, room: int, use_cache: bool, how: Sampling):
         self.model, self.room, self.known = nnx.split(model), room, []
-        self.how = tuple(how.items())
-        self.graph, self.kept = None, None
-        if use_cache:
-            self.graph, self.kept = nnx.split(model.begin(1, room))
+        self.how = how
+        self.cache = nnx.split(model.begin(1, room)) if use_cache else None
 
     def __call__(self, text: list[int], n: int) -> np.ndarray:
         """The distributions after each of the last n tokens, `n V`."""
         start = 0
-        if self.graph is not None:
+        if self.cache is not None:
             start = shared(self.known, text, len(text) - n)
         new = text[start:]
         # Few sizes are compiled. What fills them up is the future: no token sees it,
@@ -55,34 +52,32 @@ class Reader:
         ids = np.pad(np.array([new], np.int32), ((0, 0), (0, size - len(new))))
         rows = min(size, 1 << (n - 1).bit_length())
         first = max(len(new) - rows, 0)
-        shares, self.kept = _read(
-            *self.model, self.graph, self.kept, ids, start, first, rows, self.how
+        shares, self.cache = _read(
+            self.model, self.cache, ids, start, first, rows, self.how
         )
         self.known = list(text)
         last = np.asarray(shares, dtype=np.float64)[: len(new) - first]
         return last[-n:]
 
 
-@partial(jax.jit, static_argnames=("model_graph", "graph", "rows", "how"))
+@partial(jax.jit, static_argnames=("rows", "how"))
 def _read(
-    model_graph: nnx.GraphDef,
-    state: nnx.State,
-    graph: nnx.GraphDef | None,
-    kept: nnx.State | None,
+    parts: Parts,
+    cache_parts: Parts | None,
     ids: Array,
     start: Array,
     first: Array,
     rows: int,
-    how: tuple[tuple[str, Any], ...],
-) -> tuple[Array, nnx.State | None]:
-    model = nnx.merge(model_graph, state)
-    cache = None if graph is None else nnx.merge(graph, kept)
+    how: Sampling,
+) -> tuple[Array, Parts | None]:
+    model: Any = nnx.merge(*parts)
+    cache: Any = None if cache_parts is None else nnx.merge(*cache_parts)
     if cache is not None:
         cache.rewind(start)
     logits = model.read(ids, cache)[0]
     logits = lax.dynamic_slice_in_dim(logits, first, rows).astype(jnp.float32)
-    kept = None if cache is None else nnx.state(cache)
-    return probabilities(logits, **dict(how)), kept
+    kept = None if cache is None else nnx.split(cache)
+    return probabilities(logits, how), kept
 
 
 def speculate(
@@ -92,61 +87,24 @@ def speculate(
     *,
     max_new_tokens: int,
     n_draft: int = 4,
-    temperature: float = 1.0,
-    top_k: int | None = None,
-    top_p: float | None = None,
-    min_p: float | None = None,
     stop_token: int | None = None,
     stop: Iterable[Any] = (),
     seed: int = 0,
     use_cache: bool = True,
+    **how: Any,
 ) -> list[Speculation]:
-    """Speculative decoding: what `generate` could have written, with fewer readings.
-
-    The distribution of the texts is the model's, whatever the draft, and at temperature
-    0 so are the texts. Otherwise a seed gives another text than in `generate`. Prompts
-    are continued one after the other, since each accepts another number of tokens.
-
-    Args:
-        model: The target, whose texts they are.
-        draft: A smaller GPT with the same vocabulary.
-        prompts: As all that follows, described in `generate`.
-        max_new_tokens: Longest continuation.
-        n_draft: Tokens drafted before the target reads.
-        temperature: Of both.
-        top_k: The cuts are made in both distributions.
-        top_p: The same.
-        min_p: The same.
-        stop_token: Ends a text.
-        stop: Stop words, which end a text.
-        seed: Of the draws.
-        use_cache: False reads the whole text again each time.
-    """
-    how = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "min_p": min_p}
+    """Speculative decoding: what `generate` could have written, with fewer readings."""
     check_vocabularies(model.config.vocab_size, draft.config.vocab_size)
-    limits = [m.positions.max_len for m in (model, draft)]
-    most = min((n for n in limits if n is not None), default=None)
-    given = generation_inputs(
-        prompts,
-        model.config.vocab_size,
-        most,
-        max_new_tokens=max_new_tokens,
-        stop_token=stop_token,
-        stop=stop,
-        seed=seed,
-        **how,
-    )
-    room = rounded(given.ids.shape[1], most)
+    sampling = unpenalized(**how)
+    ends = {"max_new_tokens": max_new_tokens, "stop_token": stop_token, "stop": stop}
+    given = generation_inputs(prompts, model, draft, **ends, seed=seed)
+    room = rounded(given.ids.shape[1], longest(model, draft))
     with evaluating(model), evaluating(draft):
-        reader, drafter = (Reader(m, room, use_cache, **how) for m in (model, draft))
+        reader, drafter = (Reader(m, room, use_cache, sampling) for m in (model, draft))
         return [
             speculative.speculate(
-                reader,
-                drafter,
-                given,
-                row,
-                n_draft=n_draft,
-                choose=chooser((seed, row)),
+                *(reader, drafter, given, row),
+                **{"n_draft": n_draft, "choose": chooser((seed, row))},
             )
             for row in range(len(given.ids))
         ]

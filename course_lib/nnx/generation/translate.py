@@ -34,30 +34,21 @@ def translate(
     max_new_tokens: int,
     source_mask: Bool[Array, "..."] | None = None,
 ) -> list[list[int]]:
-    """Greedy decoding: write the likeliest next token, again and again.
-
-    Returns one target for each source, without start and stop token. Padding of the
-    source is where `source_mask`, such as `padding_mask_from_ids(source, pad_id)`, is
-    False. The model is used in evaluation mode, and each part's own mode is restored.
-    """
+    """Greedy decoding: write the likeliest next token, again and again."""
     given = translation_inputs(
         source, model.vocab_sizes, start_token, stop_token, max_new_tokens
     )
     with evaluating(model):
         parts = nnx.split(model)
-    cache = _begin(*parts, source, source_mask, max_new_tokens)
+    cache = _begin(parts, source, source_mask, max_new_tokens)
     return write(parts, cache, given, max_new_tokens + 1)
 
 
-@partial(jax.jit, static_argnames=("graph", "max_len"))
+@partial(jax.jit, static_argnames="max_len")
 def _begin(
-    graph: nnx.GraphDef,
-    state: nnx.State,
-    source: Array,
-    source_mask: Array | None,
-    max_len: int,
+    parts: Parts, source: Array, source_mask: Array | None, max_len: int
 ) -> Parts:
-    model: Any = nnx.merge(graph, state)
+    model: Any = nnx.merge(*parts)
     memory = model.encode(source, source_mask=source_mask)
     return nnx.split(model.begin(memory, max_len, source_mask=source_mask))
 
@@ -80,7 +71,7 @@ def beam_translate(
         parts = nnx.split(model)
     return write_beams(
         parts,
-        _encode(*parts, source),
+        _encode(parts, source),
         [start_token],
         max_new_tokens,
         n_beams=n_beams,
@@ -90,7 +81,7 @@ def beam_translate(
     )
 
 
-@partial(jax.jit, static_argnames="graph")
-def _encode(graph: nnx.GraphDef, state: nnx.State, source: Array) -> Array:
-    model: Any = nnx.merge(graph, state)
+@jax.jit
+def _encode(parts: Parts, source: Array) -> Array:
+    model: Any = nnx.merge(*parts)
     return model.encode(source)

@@ -19,6 +19,7 @@ from jax import Array, lax
 
 from course_lib.generation.beam_search import Hypothesis, beam_search
 from course_lib.generation.inputs import GenerationInputs, new_tokens
+from course_lib.generation.sampling import GREEDY, Sampling
 from course_lib.nnx.generation.sampling import (
     greedy,
     keep_min_p,
@@ -27,6 +28,8 @@ from course_lib.nnx.generation.sampling import (
     penalize_repetition,
     sample,
 )
+
+jax.tree_util.register_dataclass(Sampling)  # one argument of a compiled function
 
 Parts = tuple[nnx.GraphDef, nnx.State]  # what nnx.split makes of a model or a cache
 
@@ -43,58 +46,45 @@ def write(
     given: GenerationInputs,
     room: int,
     n_prompt: int = 1,
-    *,
-    temperature: float | None = None,
-    top_k: int | None = None,
-    top_p: float | None = None,
-    min_p: float | None = None,
-    repetition_penalty: float = 1.0,
+    how: Sampling = GREEDY,
 ) -> list[list[int]]:
     """Put token after token behind the prompts, until each text has ended.
 
     Without a cache, everything is read again for each token. There is room for `room`
-    tokens in a text; the first `n_prompt` are read at once. Temperature 0 takes the
-    likeliest token, and None compiles nothing else.
+    tokens in a text; the first `n_prompt` are read at once. A translator's `GREEDY`
+    compiles nothing else.
     """
     stops = given.stops if len(given.stops) else np.array([[-2]])  # is no token's
+    n = given.uniforms.shape[1]
     ids = _compiled(
-        *model,
-        *((None, None) if cache is None else cache),
+        model,
+        cache,
         _filled(given.ids.astype(np.int32), room),
         given.lengths.astype(np.int32),
-        _filled(given.uniforms, rounded(given.uniforms.shape[1])),
-        given.uniforms.shape[1],
-        None if temperature is None else float(temperature),
-        np.iinfo(np.int32).max if top_k is None else top_k,
-        1.0 if top_p is None else float(top_p),
-        0.0 if min_p is None else float(min_p),
-        float(repetition_penalty),
-        stops.astype(np.int32),
+        n,
+        uniforms=_filled(given.uniforms, rounded(n)),
+        how=None if how is GREEDY else _numbers(how),
+        stops=stops.astype(np.int32),
         n_prompt=n_prompt,
     )
     return new_tokens(given, np.asarray(ids))
 
 
-@partial(jax.jit, static_argnames=("model_graph", "graph", "n_prompt"))
+@partial(jax.jit, static_argnames="n_prompt")
 def _compiled(
-    model_graph: nnx.GraphDef,
-    state: nnx.State,
-    graph: nnx.GraphDef | None,
-    kept: nnx.State | None,
+    parts: Parts,
+    cache_parts: Parts | None,
     ids: Array,
     lengths: Array,
-    uniforms: Array,
     n: Array,
-    temperature: Array | None,
-    top_k: Array,
-    top_p: Array,
-    min_p: Array,
-    penalty: Array,
-    stops: Array,
     *,
+    uniforms: Array,
+    how: Sampling | None,
+    stops: Array,
     n_prompt: int,
 ) -> Array:
-    model = nnx.merge(model_graph, state)
+    model: Any = nnx.merge(*parts)
+    graph, kept = (None, None) if cache_parts is None else cache_parts
     start, end = lengths.min(), lengths.max() + n
     if graph is not None and n_prompt > 1:
         # Prompts are read at their rounded size. What lies behind the shortest one's
@@ -118,14 +108,13 @@ def _compiled(
             newest = lax.dynamic_slice_in_dim(ids, t - 1, 1, axis=1)
             logits, kept = model.read(newest, cache), nnx.state(cache)
         logits = logits[:, 0].astype(jnp.float32)
-        if temperature is None:  # a translator's, which never has a penalty
+        if how is None:  # a translator's
             token = greedy(logits).astype(ids.dtype)
         else:
-            logits = _penalized(logits, ids, t, penalty)
+            logits = _penalized(logits, ids, t, how.repetition_penalty)
             draw = jnp.clip(t - lengths, 0, n - 1)
             uniform = jnp.take_along_axis(uniforms, draw[:, None], axis=1)[:, 0]
-            token = _choose(logits, uniform, temperature, top_k, top_p, min_p)
-            token = token.astype(ids.dtype)
+            token = _choose(logits, uniform, how).astype(ids.dtype)
         known = t < lengths  # a longer prompt knows its next token
         ids = ids.at[:, t].set(jnp.where(known, ids[:, t], token))
         done |= (t - lengths >= n - 1) | _stopped(ids, t + 1, lengths, stops)
@@ -144,7 +133,7 @@ def _stopped(ids: Array, t: Array, lengths: Array, stops: Array) -> Array:
     return (same & written).any(axis=-1)
 
 
-def _penalized(logits: Array, ids: Array, t: Array, penalty: Array) -> Array:
+def _penalized(logits: Array, ids: Array, t: Array, penalty: Any) -> Array:
     """Repetition penalty on the tokens that stand before place `t`."""
 
     def lowered():
@@ -156,46 +145,46 @@ def _penalized(logits: Array, ids: Array, t: Array, penalty: Array) -> Array:
     return lax.cond(penalty != 1, lowered, lambda: logits)
 
 
-def probabilities(
-    logits: Array,
-    temperature: float,
-    top_k: int | None,
-    top_p: float | None,
-    min_p: float | None,
-) -> Array:
+def probabilities(logits: Array, how: Sampling) -> Array:
     """What the next token is drawn from, `*B V`; all on one token at temperature 0."""
-    if temperature == 0:
+    if how.temperature == 0:
         return jax.nn.one_hot(greedy(logits), logits.shape[-1])
-    scores = logits / temperature
-    if top_k is not None:
-        scores = keep_top_k(scores, top_k)
-    if top_p is not None:
-        scores = keep_top_p(scores, top_p)
-    if min_p is not None:
-        scores = keep_min_p(scores, min_p)
+    scores = logits / how.temperature
+    if how.top_k is not None:
+        scores = keep_top_k(scores, how.top_k)
+    if how.top_p is not None:
+        scores = keep_top_p(scores, how.top_p)
+    if how.min_p is not None:
+        scores = keep_min_p(scores, how.min_p)
     return jax.nn.softmax(scores, axis=-1)
 
 
-def _choose(
-    logits: Array,
-    uniform: Array,
-    temperature: Array,
-    top_k: Array,
-    top_p: Array,
-    min_p: Array,
-) -> Array:
-    def draw():
-        scores = logits / temperature
-        some = (top_k < logits.shape[-1]) | (top_p < 1)
-        scores = lax.cond(  # ranking a large vocabulary takes time: only if needed
-            some, lambda z: keep_top_p(keep_top_k(z, top_k), top_p), lambda z: z, scores
-        )
-        scores = lax.cond(
-            min_p > 0, lambda z: keep_min_p(z, min_p), lambda z: z, scores
-        )
-        return sample(scores, uniform)
+def _numbers(how: Sampling) -> Sampling:
+    """The same settings without None, so that each of them is traced."""
+    return Sampling(
+        temperature=float(how.temperature),
+        top_k=np.iinfo(np.int32).max if how.top_k is None else how.top_k,
+        top_p=1.0 if how.top_p is None else float(how.top_p),
+        min_p=0.0 if how.min_p is None else float(how.min_p),
+        repetition_penalty=float(how.repetition_penalty),
+    )
 
-    return lax.cond(temperature > 0, draw, lambda: greedy(logits))
+
+def _choose(logits: Array, uniform: Array, how: Any) -> Array:
+    """Draw by settings that are traced."""
+
+    def ranked(z):
+        return keep_top_p(keep_top_k(z, how.top_k), how.top_p)
+
+    def draw():
+        z = logits / how.temperature
+        # Ranking a large vocabulary takes time: only if needed.
+        some = (how.top_k < z.shape[-1]) | (how.top_p < 1)
+        z = lax.cond(some, ranked, lambda z: z, z)
+        z = lax.cond(how.min_p > 0, lambda z: keep_min_p(z, how.min_p), lambda z: z, z)
+        return sample(z, uniform)
+
+    return lax.cond(how.temperature > 0, draw, lambda: greedy(logits))
 
 
 def _filled(rows: np.ndarray, columns: int) -> Array:
@@ -218,17 +207,15 @@ def write_beams(
         n_rows = max(min(16, search["n_beams"]), 1 << (n - 1).bit_length())
         filled = np.pad(rows.astype(np.int32), ((0, n_rows - n), (0, 0)))
         ids = _filled(filled, rounded(length, most))
-        found = _next_log_probs(*model, ids, memory, length - 1)
+        found = _next_log_probs(model, ids, memory, length - 1)
         return np.asarray(found, dtype=np.float64)[:n]
 
     return beam_search(next_log_probs, prompt, **search)
 
 
-@partial(jax.jit, static_argnames="graph")
-def _next_log_probs(
-    graph: nnx.GraphDef, state: nnx.State, ids: Array, memory: Array | None, t: Array
-) -> Array:
-    model = nnx.merge(graph, state)
+@jax.jit
+def _next_log_probs(parts: Parts, ids: Array, memory: Array | None, t: Array) -> Array:
+    model: Any = nnx.merge(*parts)
     if memory is None:
         logits = model(ids)
     else:

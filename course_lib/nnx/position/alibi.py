@@ -18,11 +18,7 @@ __all__ = ["ALiBi", "alibi_bias", "alibi_slopes"]
 
 
 def alibi_slopes(n_heads: int) -> list[float]:
-    """ALiBi's slopes m_h: how fast each head's scores fall with distance.
-
-    For a power of two they go from 2^(-8/H) to 2^-8 in equal ratios; other numbers are
-    filled up as in the authors' code, with every other slope of the next power of two.
-    """
+    """ALiBi's slopes m_h: how fast each head's scores fall with distance."""
     check_size("n_heads", n_heads)
     power = 2 ** (n_heads.bit_length() - 1)
     slopes = [2.0 ** (-8 * (h + 1) / power) for h in range(power)]

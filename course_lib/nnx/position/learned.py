@@ -14,7 +14,7 @@ from flax import nnx
 from jax import Array
 from jaxtyping import Float, Int
 
-from course_lib.checks import check_even, check_positions, check_size
+from course_lib.checks import check_even, check_positions, check_size, check_sizes
 from course_lib.nnx.embedding import embedding
 from course_lib.nnx.position.base import Positions
 
@@ -48,14 +48,10 @@ class Learned(Positions, nnx.Module):
 
 
 class Learned2D(Positions, nnx.Module):
-    """Learned positions in a grid: a row's vector and a column's, side by side.
-
-    Each gets half of the features, so `d_model` is even.
-    """
+    """Learned positions in a grid: a row's vector and a column's, side by side."""
 
     def __init__(self, height: int, width: int, d_model: int, *, rngs: nnx.Rngs):
-        check_size("height", height)
-        check_size("width", width)
+        check_sizes(height=height, width=width)
         check_even("d_model", d_model)
         self.rows = embedding(height, d_model // 2, std=0.02, rngs=rngs)
         self.columns = embedding(width, d_model // 2, std=0.02, rngs=rngs)

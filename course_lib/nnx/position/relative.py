@@ -12,7 +12,7 @@ from flax import nnx
 from jax import Array
 from jaxtyping import Float, Int
 
-from course_lib.checks import check_size, check_span
+from course_lib.checks import check_sizes, check_span
 from course_lib.nnx.embedding import embedding
 from course_lib.nnx.position.base import Positions
 
@@ -20,17 +20,12 @@ __all__ = ["RelativeBias"]
 
 
 class RelativeBias(Positions, nnx.Module):
-    """Relative position bias: a learned number for each head and each step.
-
-    Steps farther than `max_distance` share the number of that one; 16 is that of Shaw's
-    base model. All numbers start at 0: no step is preferred.
-    """
+    """Relative position bias: a learned number for each head and each step."""
 
     def __init__(
         self, n_heads: int, max_distance: int = 16, *, rngs: nnx.Rngs | None = None
     ):
-        check_size("n_heads", n_heads)
-        check_size("max_distance", max_distance)
+        check_sizes(n_heads=n_heads, max_distance=max_distance)
         self.max_distance = max_distance
         rngs = nnx.Rngs(0) if rngs is None else rngs  # nothing is drawn
         self.table = embedding(2 * max_distance + 1, n_heads, std=0.0, rngs=rngs)

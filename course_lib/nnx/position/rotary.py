@@ -27,13 +27,7 @@ __all__ = ["Rotary"]
 
 @dataclass(frozen=True)
 class Rotary(Positions):
-    """Rotary position embedding (RoPE): turn queries and keys by their positions.
-
-    Nothing is learned. The dot product of a turned query and a turned key depends on
-    the distance between them, and not on where they stand. The fastest pair turns by
-    one radian a position, the slowest nearly `base` times as slowly; `scaling` slows
-    them down.
-    """
+    """Rotary position embedding (RoPE): turn queries and keys by their positions."""
 
     d_head: int
     base: float = 10000.0

@@ -29,20 +29,7 @@ def sinusoidal(
     interleaved: bool = True,
     dtype: Any = None,
 ) -> Float[Array, "T D"]:
-    """Sinusoidal position encoding: sines and cosines of many wavelengths.
-
-    The longest wave is nearly `base` times the shortest, of 2 pi positions. The row of
-    t + k is the row of t with each pair turned by an angle that depends on k alone.
-    Numbers are computed in 64 bits and returned in 32, or as `dtype`.
-
-    Args:
-        n_positions: T, counted from 0.
-        d_model: D, even.
-        base: The b of the equation.
-        interleaved: Sine and cosine in turns, as in the paper; False puts all sines
-            before all cosines, as Hugging Face's Marian does.
-        dtype: Of the result.
-    """
+    """Sinusoidal position encoding: sines and cosines of many wavelengths."""
     check_size("n_positions", n_positions)
     check_even("d_model", d_model)
     check_positive("base", base)

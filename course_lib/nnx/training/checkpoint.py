@@ -26,10 +26,7 @@ __all__ = ["load_weights", "save_weights"]
 
 
 def save_weights(model: nnx.Module, path: str | Path) -> None:
-    """Write a model's parameters to a file, safetensors, that either wing reads.
-
-    A file that exists is replaced, all or nothing.
-    """
+    """Write a model's parameters to a file, safetensors, that either wing reads."""
     graphdef, parameters, rest = nnx.split(model, nnx.Param, ...)
     arrays = _read(graphdef, parameters, rest)
     if jax.process_index() == 0:
@@ -37,10 +34,7 @@ def save_weights(model: nnx.Module, path: str | Path) -> None:
 
 
 def load_weights(model: nnx.Module, path: str | Path) -> None:
-    """Read what `save_weights` or `fit` of either wing wrote into a model, in place.
-
-    An error leaves the model as it was.
-    """
+    """Read what `save_weights` or `fit` of either wing wrote into a model, in place."""
     graphdef, parameters, rest = nnx.split(model, nnx.Param, ...)
     arrays = checkpoints.load_arrays(path)
     nnx.update(model, _write(graphdef, parameters, rest, arrays))

@@ -6,7 +6,6 @@ losses into updates and keeps the record; what the loss means is not its busines
 What one update does, and how several are compiled into one call, is in step.py.
 """
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
@@ -26,7 +25,7 @@ from course_lib.training.checkpoint import check_place
 from course_lib.training.history import History, rates
 from course_lib.training.progress import Progress
 
-__all__ = ["fit", "mean_loss", "perplexity"]
+__all__ = ["fit", "mean_loss"]
 
 
 def fit(
@@ -111,12 +110,7 @@ def fit(
 def mean_loss(
     model: nnx.Module, batches: Iterable[Any], loss: Callable[..., Any]
 ) -> float:
-    """The mean loss over batches in evaluation mode: dropout off, no gradients.
-
-    Each part's mode is restored, also after an exception. `batches` are arrays or
-    tuples of them, as `in_turn` returns; a loss that returns a mean is weighted by the
-    rows.
-    """
+    """The mean loss over batches in evaluation mode: dropout off, no gradients."""
     with evaluating(model):
         graphdef, state = nnx.split(model)
     sums = [_measure(graphdef, state, to_arrays(batch), loss) for batch in batches]
@@ -124,16 +118,6 @@ def mean_loss(
         raise ValueError("a mean needs at least one batch: got none.")
     total, count = np.asarray(sums, "float64").sum(0).tolist()
     return total / max(count, 1.0)
-
-
-def perplexity(
-    model: nnx.Module, batches: Iterable[Any], loss: Callable[..., Any]
-) -> float:
-    """Perplexity, the exponential of the mean loss in nats.
-
-    A model that is as unsure as a uniform guess among k tokens has perplexity k.
-    """
-    return math.exp(mean_loss(model, batches, loss))
 
 
 @partial(jax.jit, static_argnames=("graphdef", "loss"))

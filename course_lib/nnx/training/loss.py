@@ -33,12 +33,7 @@ def cross_entropy_sum(
     ignore_index: int = -100,
     label_smoothing: float = 0.0,
 ) -> tuple[Float[Array, ""], Int[Array, ""]]:
-    """Cross-entropy summed over the targets, in nats, and how many they are.
-
-    A loss that returns this pair lets `fit` divide by the right number when a batch is
-    gone through in parts or by several processes, where padding is spread unevenly.
-    Targets of `ignore_index` do not count; `label_smoothing` is ε.
-    """
+    """Cross-entropy summed over the targets, in nats, and how many they are."""
     check_logits(logits, targets, label_smoothing, ignore_index)
     logits = logits.astype(jnp.promote_types(logits.dtype, jnp.float32))
     counts = targets != ignore_index
@@ -74,11 +69,7 @@ def pinball(
     actual: Float[Array, "*B"],
     levels: Sequence[float],
 ) -> Float[Array, ""]:
-    """Pinball loss, averaged over all quantiles of all forecasts: eq. 2.
-
-    Its mean is smallest where each q is the quantile of its level, which rise from one
-    to the next, between 0 and 1.
-    """
+    """Pinball loss, averaged over all quantiles of all forecasts: eq. 2."""
     check_levels(levels, quantiles.shape[-1:])
     rank = jnp.asarray(levels, quantiles.dtype)
     above = actual[..., None] - quantiles  # *B Q

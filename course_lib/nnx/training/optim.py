@@ -28,24 +28,19 @@ def adamw(model: nnx.Module, config: TrainConfig) -> Any:
     An `nnx.Optimizer`. Its rate lies in its state, so that it may change without
     compiling again.
     """
-    transform = transform_of(
-        config.betas, config.eps, config.weight_decay, config.learning_rate
-    )
-    return nnx.Optimizer(model, transform, wrt=nnx.Param)
+    return nnx.Optimizer(model, transform_of(config), wrt=nnx.Param)
 
 
-def transform_of(
-    betas: tuple[float, float], eps: float, weight_decay: float, rate: float = 0.0
-) -> optax.GradientTransformation:
+def transform_of(config: TrainConfig) -> optax.GradientTransformation:
     # Only the rate becomes part of the state; the rest is written into the program.
     fixed = ("b1", "b2", "eps", "eps_root", "weight_decay", "mask")
     return optax.inject_hyperparams(optax.adamw, static_args=fixed)(
-        learning_rate=rate,
-        b1=betas[0],
-        b2=betas[1],
-        eps=eps,
+        learning_rate=config.learning_rate,
+        b1=config.betas[0],
+        b2=config.betas[1],
+        eps=config.eps,
         eps_root=0.0,
-        weight_decay=weight_decay,
+        weight_decay=config.weight_decay,
         mask=lambda parameters: jax.tree.map(lambda p: p.ndim >= 2, parameters),
     )
 
@@ -53,12 +48,7 @@ def transform_of(
 def clip_gradient(
     grads: Any, longest: float | None, scale: Any = 1.0
 ) -> tuple[Any, Float[Array, ""]]:
-    """Gradient clipping by norm: shorten a gradient that is longer than `longest`.
-
-    All its arrays are taken as one vector (Pascanu et al. 2013, algorithm 1,
-    arXiv:1211.5063). It is multiplied by `scale` first. Returns the gradient, and the
-    length that it had between the two.
-    """
+    """Gradient clipping by norm: shorten a gradient that is longer than `longest`."""
     squares = [jnp.vdot(g, g) for g in jax.tree.leaves(grads)]
     norm = jnp.sqrt(sum(squares)) * scale
     if longest is not None:

@@ -32,12 +32,7 @@ class _Plan(NamedTuple):
 
     graphdef: Any
     loss: Callable[..., Any]
-    clip: float | None
-    accumulate: int
-    precision: str
-    betas: tuple[float, float]
-    eps: float
-    weight_decay: float
+    config: TrainConfig  # what one step depends on, all else as it is by default
     where: tuple[Any, ...]  # each array's place, if they are spread over a mesh
 
 
@@ -52,17 +47,9 @@ def compiled_steps(
     the good steps are repeated from it. Choosing between old and new arrays inside the
     loop would take 5% of the time of a small model.
     """
-    plan = _Plan(
-        run.graphdef,
-        loss,
-        config.clip,
-        config.accumulate,
-        config.precision,
-        config.betas,
-        config.eps,
-        config.weight_decay,
-        run.where,
-    )
+    names = ("clip", "accumulate", "precision", "betas", "eps", "weight_decay")
+    needed = TrainConfig(**{name: getattr(config, name) for name in names})
+    plan = _Plan(run.graphdef, loss, needed, run.where)
 
     def advance(batches: list[Batch], rates: list[float]) -> list[list[float]]:
         padded = np.zeros(config.chunk)
@@ -115,7 +102,7 @@ def _step(state: Any, parts: Any, rate: Array, plan: _Plan) -> tuple[Any, Array]
         fresh = jax.tree.map(lambda a: a, (parameters, rest))
         model = nnx.merge(plan.graphdef, *fresh)
         model.train()
-        if plan.precision == "bfloat16":
+        if plan.config.precision == "bfloat16":
             _multiply_short(model)
         total, count = check_loss(plan.loss(model, *part), 1)
         return total, (jnp.asarray(count), nnx.state(model, nnx.Not(nnx.Param)))
@@ -129,17 +116,16 @@ def _step(state: Any, parts: Any, rate: Array, plan: _Plan) -> tuple[Any, Array]
         return (jax.tree.map(jnp.add, sums, new) if sums else new, rest), None
 
     (sums, rest), _ = add(((), rest), tuple(array[0] for array in parts))
-    if plan.accumulate > 1:
+    if plan.config.accumulate > 1:
         others = tuple(array[1:] for array in parts)
         (sums, rest), _ = jax.lax.scan(add, (sums, rest), others)
     total, count, grads = sums
     count = count.clip(1)
-    grads, norm = clip_gradient(grads, plan.clip, 1 / count)
+    grads, norm = clip_gradient(grads, plan.config.clip, 1 / count)
     hyper = opt_state.hyperparams
     rate = rate.astype(hyper["learning_rate"].dtype)
     opt_state = opt_state._replace(hyperparams={**hyper, "learning_rate": rate})
-    transform = transform_of(plan.betas, plan.eps, plan.weight_decay)
-    updates, opt_state = transform.update(grads, opt_state, parameters)
+    updates, opt_state = transform_of(plan.config).update(grads, opt_state, parameters)
     parameters = jax.tree.map(jnp.add, parameters, updates)
     return (parameters, opt_state, rest), jnp.stack([total / count, norm])
 

@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from course_lib.checks import check_additive, check_size, check_tensors
+from course_lib.checks import check_additive, check_sizes, check_tensors
 from course_lib.torch.attention import softmax
 from course_lib.torch.linear import linear
 
@@ -44,16 +44,14 @@ def additive_attention(
 
 
 class AdditiveAttention(nn.Module):
-    """Additive (Bahdanau) attention with its projections: the values are the context.
+    """Additive (Bahdanau) attention with its projections: values are the context.
 
     Projections have no bias, as in the paper.
     """
 
     def __init__(self, d_query: int, d_context: int, d_hidden: int):
         super().__init__()
-        check_size("d_query", d_query)
-        check_size("d_context", d_context)
-        check_size("d_hidden", d_hidden)
+        check_sizes(d_query=d_query, d_context=d_context, d_hidden=d_hidden)
         self.q_proj = linear(d_query, d_hidden, bias=False)
         self.k_proj = linear(d_context, d_hidden, bias=False)
         self.score = linear(d_hidden, 1, bias=False)

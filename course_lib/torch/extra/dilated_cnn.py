@@ -11,22 +11,20 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from course_lib.checks import check_size, check_steps, check_tensors
+from course_lib.checks import check_sizes, check_steps, check_tensors
 
 __all__ = ["DilatedCNN"]
 
 
 class DilatedCNN(nn.Module):
-    """Dilated causal convolutions: each layer looks twice as far back as the one below.
+    """Dilated causal convolutions: each layer looks twice as far back as the last.
 
     Layer l has dilation 2^l; one filter spans `kernel_size` steps.
     """
 
     def __init__(self, d_model: int, n_layers: int, *, kernel_size: int = 2):
         super().__init__()
-        sizes = {"d_model": d_model, "n_layers": n_layers, "kernel_size": kernel_size}
-        for name, size in sizes.items():
-            check_size(name, size)
+        check_sizes(d_model=d_model, n_layers=n_layers, kernel_size=kernel_size)
         self.receptive_field = 1 + (kernel_size - 1) * (2**n_layers - 1)  # steps seen
         self.d_model, self.kernel_size = d_model, kernel_size
         self.layers = nn.ModuleList()

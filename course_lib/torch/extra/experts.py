@@ -26,7 +26,7 @@ __all__ = ["MixtureOfExperts", "balance_loss", "rebalance"]
 
 
 class MixtureOfExperts(nn.Module):
-    """Mixture of experts: a router sends each token to the best `top_k` of many MLPs.
+    """Mixture of experts: a router sends each token to the best `top_k` MLPs.
 
     Experts are `d_ff` wide, and so are the `n_shared` that every token uses besides.
     `gate` is "softmax" or "sigmoid"; `normalize` divides the gates of a token's experts
@@ -70,7 +70,7 @@ class MixtureOfExperts(nn.Module):
     def route(
         self, x: Float[Tensor, "*B D"]
     ) -> tuple[Float[Tensor, "*B K"], Int[Tensor, "*B K"], Float[Tensor, "*B E"]]:
-        """Gates of each token's experts, their numbers, and the share of every expert.
+        """Gates of each token's experts, their numbers, and the shares of all.
 
         Shares are eq. 1's scores, divided by their sum.
         """

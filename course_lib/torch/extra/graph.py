@@ -35,7 +35,7 @@ __all__ = ["AttentionPooling", "GraphAttention"]
 
 
 class GraphAttention(nn.Module):
-    """Graph attention layer (GAT): each node averages its neighbors by learned weights.
+    """Graph attention layer (GAT): a node averages its neighbors by learned weights.
 
     `d_model` is the width of all heads together, `negative_slope` belongs to the leaky
     ReLU.

@@ -92,7 +92,7 @@ def leave_one_out(
     bandwidth: float | Float[Tensor, ""] | Float[Tensor, "#F"],
     kernel: str = "gaussian",
 ) -> Float[Tensor, ""]:
-    """Leave-one-out cross-validation: mean squared error of each point from the others.
+    """Leave-one-out cross-validation: mean squared error of each from the others.
 
     A point without a neighbor in reach is predicted as 0.
     """

@@ -51,10 +51,8 @@ class LatentAttention(nn.Module):
     ):
         super().__init__()
         d_query = d_model if d_query_latent is None else d_query_latent
-        sizes = {"d_model": d_model, "n_heads": n_heads, "d_latent": d_latent}
-        sizes |= {"d_head": d_head, "d_query_latent": d_query}
-        for name, size in sizes.items():
-            checks.check_size(name, size)
+        checks.check_sizes(d_model=d_model, n_heads=n_heads, d_latent=d_latent)
+        checks.check_sizes(d_head=d_head, d_query_latent=d_query)
         self.d_head, self.rotary = d_head, rotary
         project, rms = partial(linear, bias=False), partial(norm_layer, kind="rms")
         short = d_query_latent is not None

@@ -17,7 +17,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from course_lib.checks import check_size, check_steps, check_tensors
+from course_lib.checks import check_sizes, check_steps, check_tensors
 from course_lib.torch.linear import linear
 
 __all__ = ["LSTM", "RNN"]
@@ -32,8 +32,7 @@ class RNN(nn.Module):
 
     def __init__(self, d_in: int, d_model: int):
         super().__init__()
-        check_size("d_in", d_in)
-        check_size("d_model", d_model)
+        check_sizes(d_in=d_in, d_model=d_model)
         self.d_in, self.d_model = d_in, d_model
         self.x_proj = linear(d_in, self.n_gates * d_model)
         self.h_proj = linear(d_model, self.n_gates * d_model, bias=False)

@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from course_lib.checks import check_cache_room, check_size
+from course_lib.checks import check_cache_room, check_sizes
 
 __all__ = ["KVCache", "LayerCache"]
 
@@ -70,9 +70,8 @@ class KVCache:
     ):
         d_value = d_head if d_value is None else d_value
         shape = (n_layers, batch, n_kv_heads, max_len, d_head)
-        names = ("n_layers", "batch", "n_kv_heads", "max_len", "d_head", "d_value")
-        for name, size in zip(names, (*shape, d_value), strict=True):
-            check_size(name, size)
+        check_sizes(n_layers=n_layers, batch=batch, n_kv_heads=n_kv_heads)
+        check_sizes(max_len=max_len, d_head=d_head, d_value=d_value)
         like = torch.empty(0) if like is None else like
         k, v = (like.new_zeros(*shape[:-1], d) for d in (d_head, d_value))
         self.layers = [LayerCache(k[i], v[i]) for i in range(n_layers)]

@@ -12,6 +12,7 @@ import torch
 
 from course_lib.generation.beam_search import Hypothesis
 from course_lib.generation.inputs import generation_inputs
+from course_lib.generation.sampling import Sampling
 from course_lib.torch.evaluation import evaluating
 from course_lib.torch.generation.write import write, write_beams
 from course_lib.torch.gpt import GPT
@@ -24,15 +25,11 @@ def generate(
     prompts: Iterable[Any],
     *,
     max_new_tokens: int,
-    temperature: float = 1.0,
-    top_k: int | None = None,
-    top_p: float | None = None,
-    min_p: float | None = None,
-    repetition_penalty: float = 1.0,
     stop_token: int | None = None,
     stop: Iterable[Any] = (),
     seed: int = 0,
     use_cache: bool = True,
+    **how: Any,
 ) -> list[list[int]]:
     """Autoregressive generation: continue each prompt, one token after another.
 
@@ -43,45 +40,20 @@ def generate(
         model: Used in evaluation mode; each part's own mode is restored.
         prompts: One sequence of token ids a text; lengths may differ.
         max_new_tokens: Longest continuation.
-        temperature: 1 draws with the model's own probabilities, less makes likely
-            tokens likelier, 0 takes the likeliest (greedy decoding).
-        top_k: Draw from the k likeliest tokens only.
-        top_p: Then draw from the smallest set of them with mass p only (nucleus).
-        min_p: Then draw only from those with at least min_p times the largest
-            probability.
-        repetition_penalty: More than 1 makes tokens less likely that the prompt or the
-            text behind it already holds, before everything else.
         stop_token: Ends a text, and is left out of it.
         stop: Stop words, sequences of token ids. So does each of these, once all of it
             has been written.
         seed: Of the draws.
         use_cache: False reads the whole text again for each token.
+        **how: How a token is drawn, the fields of `Sampling`: `temperature`, where 0 is
+            greedy decoding, `top_k`, `top_p`, `min_p` and `repetition_penalty`.
     """
-    given = generation_inputs(
-        prompts,
-        model.config.vocab_size,
-        model.positions.max_len,
-        max_new_tokens=max_new_tokens,
-        temperature=temperature,
-        top_k=top_k,
-        top_p=top_p,
-        min_p=min_p,
-        repetition_penalty=repetition_penalty,
-        stop_token=stop_token,
-        stop=stop,
-        seed=seed,
-    )
+    sampling = Sampling(**how)
+    ends = {"max_new_tokens": max_new_tokens, "stop_token": stop_token, "stop": stop}
+    given = generation_inputs(prompts, model, **ends, seed=seed)
     with evaluating(model), torch.inference_mode():
-        return write(
-            model,
-            model.begin(*given.ids.shape) if use_cache else None,
-            given,
-            temperature=temperature,
-            top_k=top_k,
-            top_p=top_p,
-            min_p=min_p,
-            repetition_penalty=repetition_penalty,
-        )
+        cache = model.begin(*given.ids.shape) if use_cache else None
+        return write(model, cache, given, sampling)
 
 
 def beam_search(
@@ -98,12 +70,7 @@ def beam_search(
     `n_beams` beginnings are kept; one is greedy decoding. A larger `length_penalty`
     favors longer texts; see `course_lib.generation.beam_search`.
     """
-    given = generation_inputs(
-        [prompt],
-        model.config.vocab_size,
-        model.positions.max_len,
-        max_new_tokens=max_new_tokens,
-    )
+    given = generation_inputs([prompt], model, max_new_tokens=max_new_tokens)
     with evaluating(model), torch.inference_mode():
         return write_beams(
             model,

@@ -21,7 +21,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from course_lib.checks import check_sampling, check_tensors
+from course_lib.checks import check_tensors
+from course_lib.generation.sampling import Sampling
 
 __all__ = [
     "greedy", "keep_min_p", "keep_top_k", "keep_top_p", "penalize_repetition", "sample",
@@ -37,17 +38,17 @@ def greedy(logits: Float[Tensor, "*B V"]) -> Int[Tensor, "*B"]:
 def keep_top_k(logits: Float[Tensor, "*B V"], k: int) -> Float[Tensor, "*B V"]:
     """Top-k sampling: forbid all but the k likeliest tokens, of equals the later."""
     check_tensors(torch.Tensor, logits=logits)
-    check_sampling(top_k=k)
+    Sampling(top_k=k)
     return logits.masked_fill(_rank(logits) >= k, -math.inf)
 
 
 def keep_top_p(logits: Float[Tensor, "*B V"], p: float) -> Float[Tensor, "*B V"]:
-    """Nucleus sampling: forbid all but the smallest set of tokens with mass p or more.
+    """Nucleus sampling: keep but the smallest set of tokens with mass p or more.
 
     The likeliest token always stays.
     """
     check_tensors(torch.Tensor, logits=logits)
-    check_sampling(top_p=p)
+    Sampling(top_p=p)
     ordered, order = logits.softmax(dim=-1).sort(dim=-1, descending=True, stable=True)
     before = ordered.cumsum(dim=-1) - ordered  # mass of the likelier ones
     out = (before >= p).gather(-1, order.argsort(dim=-1))
@@ -57,7 +58,7 @@ def keep_top_p(logits: Float[Tensor, "*B V"], p: float) -> Float[Tensor, "*B V"]
 def keep_min_p(logits: Float[Tensor, "*B V"], p: float) -> Float[Tensor, "*B V"]:
     """Min-p sampling: forbid tokens with less than p times the largest probability."""
     check_tensors(torch.Tensor, logits=logits)
-    check_sampling(min_p=p)
+    Sampling(min_p=p)
     share = (logits - logits.amax(dim=-1, keepdim=True)).exp()  # of the likeliest's
     return logits.masked_fill(share < p, -math.inf)
 
@@ -70,7 +71,7 @@ def penalize_repetition(
     A penalty of 1 changes nothing, and one below 1 favors repetition.
     """
     check_tensors(torch.Tensor, logits=logits)
-    check_sampling(repetition_penalty=penalty)
+    Sampling(repetition_penalty=penalty)
     lowered = torch.where(logits > 0, logits / penalty, logits * penalty)
     return torch.where(seen, lowered, logits)
 
@@ -78,7 +79,7 @@ def penalize_repetition(
 def sample(
     logits: Float[Tensor, "*B V"], uniform: Float[Tensor, "*B"]
 ) -> Int[Tensor, "*B"]:
-    """Draw a token with the probability that its score gives it; -inf is never drawn.
+    """Draw a token with the probability that its score gives it, never one at -inf.
 
     It is the first whose cumulated probability passes `uniform`, a number in [0, 1)
     that was drawn beforehand.

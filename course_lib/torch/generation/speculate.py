@@ -13,7 +13,13 @@ import torch
 from course_lib.checks import check_vocabularies
 from course_lib.generation import speculative
 from course_lib.generation.inputs import generation_inputs
-from course_lib.generation.speculative import Speculation, chooser, shared
+from course_lib.generation.sampling import Sampling
+from course_lib.generation.speculative import (
+    Speculation,
+    chooser,
+    shared,
+    unpenalized,
+)
 from course_lib.torch.evaluation import evaluating
 from course_lib.torch.generation.write import probabilities
 from course_lib.torch.gpt import GPT
@@ -28,10 +34,10 @@ class Reader:
         model: In evaluation mode.
         room: Tokens of the longest text.
         use_cache: False reads the whole text each time.
-        how: Temperature and cuts, as in `generate`.
+        how: Temperature and cuts.
     """
 
-    def __init__(self, model: GPT, room: int, use_cache: bool, **how: Any):
+    def __init__(self, model: GPT, room: int, use_cache: bool, how: Sampling):
         self.model, self.how, self.known = model, how, []
         self.cache = model.begin(1, room) if use_cache else None
 
@@ -45,7 +51,7 @@ class Reader:
         ids = torch.tensor([text[start:]], device=device)
         with torch.inference_mode():
             logits = self.model.read(ids, self.cache)[0, -n:].float()
-            shares = probabilities(logits, **self.how)
+            shares = probabilities(logits, self.how)
         self.known = list(text)
         return shares.double().cpu().numpy()
 
@@ -57,14 +63,11 @@ def speculate(
     *,
     max_new_tokens: int,
     n_draft: int = 4,
-    temperature: float = 1.0,
-    top_k: int | None = None,
-    top_p: float | None = None,
-    min_p: float | None = None,
     stop_token: int | None = None,
     stop: Iterable[Any] = (),
     seed: int = 0,
     use_cache: bool = True,
+    **how: Any,
 ) -> list[Speculation]:
     """Speculative decoding: what `generate` could have written, with fewer readings.
 
@@ -78,40 +81,24 @@ def speculate(
         prompts: As all that follows, described in `generate`.
         max_new_tokens: Longest continuation.
         n_draft: Tokens drafted before the target reads.
-        temperature: Of both.
-        top_k: The cuts are made in both distributions.
-        top_p: The same.
-        min_p: The same.
         stop_token: Ends a text.
         stop: Stop words, which end a text.
         seed: Of the draws.
         use_cache: False reads the whole text again each time.
+        **how: How both models draw: `temperature`, and the cuts `top_k`, `top_p` and
+            `min_p`.
     """
-    how = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "min_p": min_p}
     check_vocabularies(model.config.vocab_size, draft.config.vocab_size)
-    limits = [m.positions.max_len for m in (model, draft)]
-    most = min((n for n in limits if n is not None), default=None)
-    given = generation_inputs(
-        prompts,
-        model.config.vocab_size,
-        most,
-        max_new_tokens=max_new_tokens,
-        stop_token=stop_token,
-        stop=stop,
-        seed=seed,
-        **how,
-    )
+    sampling = unpenalized(**how)
+    ends = {"max_new_tokens": max_new_tokens, "stop_token": stop_token, "stop": stop}
+    given = generation_inputs(prompts, model, draft, **ends, seed=seed)
     room = given.ids.shape[1]
     with evaluating(model), evaluating(draft):
-        reader, drafter = (Reader(m, room, use_cache, **how) for m in (model, draft))
+        reader, drafter = (Reader(m, room, use_cache, sampling) for m in (model, draft))
         return [
             speculative.speculate(
-                reader,
-                drafter,
-                given,
-                row,
-                n_draft=n_draft,
-                choose=chooser((seed, row)),
+                *(reader, drafter, given, row),
+                **{"n_draft": n_draft, "choose": chooser((seed, row))},
             )
             for row in range(len(given.ids))
         ]

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from course_lib.generation.beam_search import Hypothesis, beam_search
 from course_lib.generation.inputs import GenerationInputs, new_tokens
+from course_lib.generation.sampling import GREEDY, Sampling
 from course_lib.torch.generation.sampling import (
     greedy,
     keep_min_p,
@@ -28,12 +29,7 @@ def write(
     model: Any,
     cache: Any,
     given: GenerationInputs,
-    *,
-    temperature: float = 0.0,
-    top_k: int | None = None,
-    top_p: float | None = None,
-    min_p: float | None = None,
-    repetition_penalty: float = 1.0,
+    how: Sampling = GREEDY,
 ) -> list[list[int]]:
     """Put token after token behind the prompts, until each text has ended.
 
@@ -47,16 +43,16 @@ def write(
     for t in range(given.start, given.end):
         logits = model.read(ids[:, read:t], cache)[:, -1].float()
         read = 0 if cache is None else t
-        if repetition_penalty != 1:
+        if how.repetition_penalty != 1:
             seen = torch.zeros_like(logits, dtype=torch.bool)
             seen.scatter_(1, ids[:, :t], True)
-            logits = penalize_repetition(logits, seen, repetition_penalty)
-        if temperature == 0:
+            logits = penalize_repetition(logits, seen, how.repetition_penalty)
+        if how.temperature == 0:
             token = greedy(logits)
         else:
             draw = (t - lengths).clamp(0, n - 1)
             uniform = uniforms.gather(1, draw[:, None])[:, 0]
-            token = sample(_cut(logits / temperature, top_k, top_p, min_p), uniform)
+            token = sample(_cut(logits, how), uniform)
         if t < longest:  # a longer prompt knows its next token
             token = torch.where(t < lengths, ids[:, t], token)
         ids[:, t] = token
@@ -77,29 +73,21 @@ def _stopped(ids: Tensor, lengths: Tensor, stops: Tensor) -> Tensor:
     return (same & written).any(dim=-1)
 
 
-def probabilities(
-    logits: Tensor,
-    temperature: float,
-    top_k: int | None,
-    top_p: float | None,
-    min_p: float | None,
-) -> Tensor:
+def probabilities(logits: Tensor, how: Sampling) -> Tensor:
     """What the next token is drawn from, `*B V`; all on one token at temperature 0."""
-    if temperature == 0:
+    if how.temperature == 0:
         return F.one_hot(greedy(logits), logits.shape[-1]).to(logits)
-    return _cut(logits / temperature, top_k, top_p, min_p).softmax(dim=-1)
+    return _cut(logits, how).softmax(dim=-1)
 
 
-def _cut(
-    scores: Tensor, top_k: int | None, top_p: float | None, min_p: float | None
-) -> Tensor:
-    if top_k is not None:
-        scores = keep_top_k(scores, top_k)
-    if top_p is not None:
-        scores = keep_top_p(scores, top_p)
-    if min_p is not None:
-        scores = keep_min_p(scores, min_p)
-    return scores
+def _cut(logits: Tensor, how: Sampling) -> Tensor:
+    """The scores of the tokens that may be drawn, at this temperature."""
+    scores = logits / how.temperature
+    if how.top_k is not None:
+        scores = keep_top_k(scores, how.top_k)
+    if how.top_p is not None:
+        scores = keep_top_p(scores, how.top_p)
+    return scores if how.min_p is None else keep_min_p(scores, how.min_p)
 
 
 def write_beams(

@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from course_lib.checks import check_even, check_positions, check_size
+from course_lib.checks import check_even, check_positions, check_size, check_sizes
 from course_lib.torch.embedding import embedding
 from course_lib.torch.position.base import Positions
 
@@ -52,8 +52,7 @@ class Learned2D(Positions, nn.Module):
 
     def __init__(self, height: int, width: int, d_model: int):
         super().__init__()
-        check_size("height", height)
-        check_size("width", width)
+        check_sizes(height=height, width=width)
         check_even("d_model", d_model)
         self.rows = embedding(height, d_model // 2, std=0.02)
         self.columns = embedding(width, d_model // 2, std=0.02)

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from course_lib.checks import check_size, check_span
+from course_lib.checks import check_sizes, check_span
 from course_lib.torch.embedding import embedding
 from course_lib.torch.position.base import Positions
 
@@ -27,8 +27,7 @@ class RelativeBias(Positions, nn.Module):
 
     def __init__(self, n_heads: int, max_distance: int = 16):
         super().__init__()
-        check_size("n_heads", n_heads)
-        check_size("max_distance", max_distance)
+        check_sizes(n_heads=n_heads, max_distance=max_distance)
         self.max_distance = max_distance
         self.table = embedding(2 * max_distance + 1, n_heads)
         nn.init.zeros_(self.table.weight)

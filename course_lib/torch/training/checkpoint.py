@@ -51,6 +51,8 @@ class Run:
         self.rank, self.world = place(model)
         self.parameters = dict(self.bare.named_parameters())
         self.device = next(iter(self.parameters.values())).device
+        # Whether a loss or a gradient was NaN or infinite: no update is made any more.
+        self.bad = torch.tensor(False, device=self.device)
         self.best: Arrays = {}
 
     def keep_best(self) -> None:

@@ -6,7 +6,6 @@ losses into updates and keeps the record; what the loss means is not its busines
 What one update does is in step.py.
 """
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,7 @@ from course_lib.training.checkpoint import check_place
 from course_lib.training.history import History, rates
 from course_lib.training.progress import Progress
 
-__all__ = ["fit", "mean_loss", "perplexity"]
+__all__ = ["fit", "mean_loss"]
 
 
 def fit(
@@ -113,9 +112,9 @@ def mean_loss(
 ) -> float:
     """The mean loss over batches in evaluation mode: dropout off, no gradients.
 
-    Each part's mode is restored, also after an exception. `batches` are arrays or
-    tuples of them, as `in_turn` returns; a loss that returns a mean is weighted by the
-    rows.
+    The exponential of a mean cross-entropy is the perplexity. Each part's mode is
+    restored, also after an exception. `batches` are arrays or tuples of them, as
+    `in_turn` returns; a loss that returns a mean is weighted by the rows.
     """
     device = next(model.parameters()).device
     sums = []
@@ -128,13 +127,3 @@ def mean_loss(
         raise ValueError("a mean needs at least one batch: got none.")
     total, count = torch.stack(sums).sum(0).tolist()
     return total / max(count, 1.0)
-
-
-def perplexity(
-    model: nn.Module, batches: Iterable[Any], loss: Callable[..., Any]
-) -> float:
-    """Perplexity, the exponential of the mean loss in nats.
-
-    A model that is as unsure as a uniform guess among k tokens has perplexity k.
-    """
-    return math.exp(mean_loss(model, batches, loss))

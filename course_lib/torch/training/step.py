@@ -54,20 +54,12 @@ def one_step(
     for group in run.optimizer.param_groups:
         group["lr"] = rate
     record = torch.stack([total / count, norm])
-    skip_bad(run.optimizer, record)
+    run.bad |= ~record.isfinite().all()
+    # Where it is 1 the fused AdamW skips its update, on the device, as it does for the
+    # scalers of mixed precision.
+    run.optimizer.found_inf = run.bad.float()
     run.optimizer.step()
     return record
-
-
-def skip_bad(optimizer: Any, record: Tensor) -> None:
-    """Make no update any more once a loss or a gradient is NaN or infinite.
-
-    Where `found_inf` is 1 the fused AdamW skips its update, on the device, as it does
-    for scalers of mixed precision.
-    """
-    bad = (~record.isfinite().all()).float()
-    before = getattr(optimizer, "found_inf", bad)
-    optimizer.found_inf = torch.maximum(before, bad)
 
 
 def _call(loss: Callable[..., Any], model: Any, tensors: list[Tensor]) -> Any:

@@ -1,0 +1,63 @@
+"""How the next token is drawn: the settings of a sampler, the same in both wings.
+
+What each one does to the scores is in the wings' `generation/sampling.py`.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+Traced = Any  # a number inside a compiled program, which has no value yet
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sampling:
+    """Sampler settings, the keyword arguments of `generate`; those traced pass.
+
+    Args:
+        temperature: 1 draws with the model's own probabilities, less makes likely
+            tokens likelier, 0 takes the likeliest (greedy decoding).
+        top_k: Draw from the k likeliest tokens only.
+        top_p: Then draw from the smallest set of them with mass p only (nucleus).
+        min_p: Then draw only from those with at least min_p times the largest
+            probability.
+        repetition_penalty: More than 1 makes tokens less likely that the prompt or the
+            text behind it already holds, before everything else.
+    """
+
+    temperature: float | Traced = 1.0
+    top_k: int | Traced | None = None
+    top_p: float | Traced | None = None
+    min_p: float | Traced | None = None
+    repetition_penalty: float | Traced = 1.0
+
+    def __post_init__(self):
+        number, k = (int, float), self.top_k
+        t, penalty = self.temperature, self.repetition_penalty
+        if isinstance(t, number) and not 0 <= t < math.inf:
+            raise ValueError(
+                f"temperature must be at least 0 and finite: got {t}. 0 takes the "
+                "likeliest token, 1 the model's own probabilities."
+            )
+        if isinstance(k, number) and (isinstance(k, float) or k < 1):
+            raise ValueError(
+                f"top_k must be a whole number of at least 1: got {k}. None keeps all."
+            )
+        if isinstance(self.top_p, number) and not 0 < self.top_p <= 1:
+            raise ValueError(
+                f"top_p must be above 0 and at most 1: got {self.top_p}. None keeps "
+                "all."
+            )
+        if isinstance(self.min_p, number) and not 0 <= self.min_p <= 1:
+            raise ValueError(
+                f"min_p must be at least 0 and at most 1: got {self.min_p}. 0 keeps "
+                "all."
+            )
+        if isinstance(penalty, number) and not 0 < penalty < math.inf:
+            raise ValueError(
+                f"repetition_penalty must be above 0 and finite: got {penalty}. 1 "
+                "changes nothing, and more makes repetition less likely."
+            )
+
+
+GREEDY = Sampling(temperature=0)  # what translators do
