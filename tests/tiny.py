@@ -8,47 +8,66 @@ VOCAB, T, D, H = 11, 5, 14, 7  # primes, and a width that heads divide
 PAD = -100
 
 
-@cache  # one and the same object, so that NNX compiles for it once
-def tiny_class(wing: str):
-    """The class of that wing: embedding, attention, norm, dropout, head."""
+@cache  # the same objects again, so that NNX compiles for them once
+def classes(wing: str):
+    """The wing's two classes: embedding, dropout, head; and attention and norm too."""
     if wing == "torch":
         from torch import nn
 
         from course_lib.torch import MultiHeadAttention, linear
 
-        class Tiny(nn.Module):
+        class Nano(nn.Module):
             def __init__(self, dropout=0.0):
                 super().__init__()
                 self.embed = nn.Embedding(VOCAB, D)
-                self.attention = MultiHeadAttention(D, H, bias=False, dropout=dropout)
-                self.norm = nn.LayerNorm(D, eps=1e-5)
                 self.dropout = nn.Dropout(dropout)
                 self.head = linear(D, VOCAB)
 
             def forward(self, ids):
-                x = self.embed(ids)
-                return self.head(self.dropout(self.norm(x + self.attention(x))))
+                return self.head(self.dropout(self.mixed(self.embed(ids))))
 
-        return Tiny
+            def mixed(self, x):
+                return x
+
+        class Tiny(Nano):
+            def __init__(self, dropout=0.0):
+                super().__init__(dropout)
+                self.attention = MultiHeadAttention(D, H, bias=False, dropout=dropout)
+                self.norm = nn.LayerNorm(D, eps=1e-5)
+
+            def mixed(self, x):
+                return self.norm(x + self.attention(x))
+
+        return Nano, Tiny
     from flax import nnx
 
     from course_lib.nnx import MultiHeadAttention, linear
 
-    class Tiny(nnx.Module):
+    class Nano(nnx.Module):
         def __init__(self, dropout=0.0, *, rngs):
             self.embed = nnx.Embed(VOCAB, D, rngs=rngs)
-            self.attention = MultiHeadAttention(
-                D, H, bias=False, dropout=dropout, rngs=rngs
-            )
-            self.norm = nnx.LayerNorm(D, epsilon=1e-5, rngs=rngs)
             self.dropout = nnx.Dropout(dropout, rngs=rngs)
             self.head = linear(D, VOCAB, rngs=rngs)
 
         def __call__(self, ids):
             x = self.embed.embedding[...][ids]  # Embed itself casts to its first dtype
-            return self.head(self.dropout(self.norm(x + self.attention(x))))
+            return self.head(self.dropout(self.mixed(x)))
 
-    return Tiny
+        def mixed(self, x):
+            return x
+
+    class Tiny(Nano):
+        def __init__(self, dropout=0.0, *, rngs):
+            super().__init__(dropout, rngs=rngs)
+            self.attention = MultiHeadAttention(
+                D, H, bias=False, dropout=dropout, rngs=rngs
+            )
+            self.norm = nnx.LayerNorm(D, epsilon=1e-5, rngs=rngs)
+
+        def mixed(self, x):
+            return self.norm(x + self.attention(x))
+
+    return Nano, Tiny
 
 
 def tiny_weights() -> dict[str, np.ndarray]:
@@ -62,9 +81,19 @@ def tiny_weights() -> dict[str, np.ndarray]:
 
 
 def tiny_model(wing, dropout: float = 0.0, dtype: str = "float64"):
-    """The model with those weights."""
-    model = wing.cast(wing.make(tiny_class(wing.name), dropout), dtype)
-    wing.lib.set_weights(model, tiny_weights())
+    """A model with attention, norm and dropout, and those weights."""
+    return _with_weights(wing, classes(wing.name)[1], dropout, dtype)
+
+
+def nano_model(wing, dropout: float = 0.0, dtype: str = "float64"):
+    """The same without attention and norm, which a sixth of the time compiles."""
+    return _with_weights(wing, classes(wing.name)[0], dropout, dtype)
+
+
+def _with_weights(wing, kind, dropout, dtype):
+    model = wing.cast(wing.make(kind, dropout), dtype)
+    names = wing.lib.get_weights(model)
+    wing.lib.set_weights(model, {n: w for n, w in tiny_weights().items() if n in names})
     return model
 
 

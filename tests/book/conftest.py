@@ -1,7 +1,6 @@
 """What the tests of the book's machinery share."""
 
 from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
 from small_books import Book
@@ -17,19 +16,23 @@ def book(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def command(request):
-    """The command of `book/checkpoints` that a test_checkpoint_<name>.py is about."""
-    from book_scripts import load
+def browser():
+    """Chromium, started once a file."""
+    from browsers import chromium
 
-    return load(request.path.stem.removeprefix("test_checkpoint_"), "checkpoints")
+    with chromium() as started:
+        yield started
 
 
 @pytest.fixture(scope="module")
-def stored(command):
-    """The arrays of the file that this command has written."""
-    from safetensors.numpy import load_file
+def opened(browser, tmp_path_factory):
+    """`stills.open_page` in that browser, also where `stills` itself calls it."""
+    import stills
+    from browsers import opener
 
-    from course_lib import data
-
-    slug = Path(command.__file__).stem.replace("_", "-")
-    return load_file(data.trained(slug))
+    page = browser.new_page()
+    open_page = opener(page, tmp_path_factory.mktemp("pages"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stills, "open_page", open_page)
+        yield open_page
+    page.close()

@@ -4,43 +4,33 @@ Like test_site.py these tests read `_build/html`.
 """
 
 import pytest
-from playwright.sync_api import sync_playwright
 from small_books import ROOT
-from stills import find_browser
 
 SITE = ROOT / "_build" / "html"
 
-pytestmark = [
-    pytest.mark.skipif(find_browser() is None, reason="no Chromium: install it"),
-    pytest.mark.skipif(
-        not (SITE / "searchindex.js").exists(), reason="run `make book` first"
-    ),
-]
+pytestmark = pytest.mark.skipif(
+    not (SITE / "searchindex.js").exists(), reason="run `make book` first"
+)
 
 
 @pytest.fixture(scope="module")
-def search():
+def search(browser):
     """Ask the search; give its results as words and addresses."""
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(
-            executable_path=find_browser(), args=["--no-sandbox"]
+    page = browser.new_page()
+
+    def ask(query):
+        page.goto(f"{(SITE / 'search.html').as_uri()}?q={query}")
+        page.wait_for_selector("#search-results li")
+        page.wait_for_function(
+            "!document.querySelector('#search-results h2').innerText.endsWith('.')"
+            " && /[0-9]/.test(document.querySelector('.search-summary').innerText)"
         )
-        page = chromium.new_page()
+        return page.eval_on_selector_all(
+            "#search-results li > a",
+            "found => found.map((a) => [a.innerText, a.getAttribute('href')])",
+        )
 
-        def ask(query):
-            page.goto(f"{(SITE / 'search.html').as_uri()}?q={query}")
-            page.wait_for_selector("#search-results li")
-            page.wait_for_function(
-                "!document.querySelector('#search-results h2').innerText.endsWith('.')"
-                " && /[0-9]/.test(document.querySelector('.search-summary').innerText)"
-            )
-            return page.eval_on_selector_all(
-                "#search-results li > a",
-                "found => found.map((a) => [a.innerText, a.getAttribute('href')])",
-            )
-
-        yield ask
-        chromium.close()
+    return ask
 
 
 @pytest.mark.parametrize(

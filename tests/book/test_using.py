@@ -2,6 +2,8 @@
 
 import os
 import re
+import runpy
+import shlex
 import shutil
 import signal
 import subprocess
@@ -12,30 +14,31 @@ from pathlib import Path
 import pytest
 from small_books import ROOT
 
+from course_lib.training import Windows
+
 PAGE = (ROOT / "book/appendices/using.md").read_text("utf-8")
 FILES = ROOT / "book/appendices/using"
 COMMANDS = re.findall(r"^```bash\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 (TEXT, TRAIN, KILL, AGAIN, WRITE, TORCHRUN, MESH) = COMMANDS
 BIN = str(Path(sys.executable).parent)
 ENVIRONMENT = os.environ | {"PATH": f"{BIN}:{os.environ['PATH']}", "COURSE_QUIET": "1"}
-# A run of its own, small enough for a test: the files are the page's but for this.
-FEWER = ("steps=200", "steps=24"), ("warmup=20", "warmup=4")
-OFTEN = ("evaluate_every=50", "evaluate_every=12"), ("checkpoint_every=20",) * 2
+# Runs small enough for a test, here and in processes: the files are the page's but for
+# these numbers.
+FEW = {"steps": 4, "warmup": 1, "evaluate_every": 2, "checkpoint_every": 2}
+MORE = {"steps": 24, "warmup": 4, "evaluate_every": 12, "checkpoint_every": 2}
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """An empty folder with the page's files and the text that its command writes."""
-    made = tmp_path_factory.mktemp("using")
+def files(folder, numbers):
+    """Write the page's files and the text that its first command writes."""
     for path in FILES.glob("*.py"):
-        shutil.copy(path, made)
-    model = (made / "my_model.py").read_text("utf-8")
-    for old, new in (*FEWER, *OFTEN):
-        assert old in model
-        model = model.replace(old, new.replace("=20", "=2"))
-    (made / "my_model.py").write_text(model, "utf-8")
-    shell(TEXT, made)
-    return made
+        shutil.copy(path, folder)
+    model = (folder / "my_model.py").read_text("utf-8")
+    for name, number in numbers.items():
+        model, found = re.subn(rf"\b{name}=\d+", f"{name}={number}", model)
+        assert found == 1
+    (folder / "my_model.py").write_text(model, "utf-8")
+    shell(TEXT, folder)
+    return folder
 
 
 def shell(commands, folder):
@@ -62,6 +65,64 @@ def test_every_file_of_the_page_is_shown_and_none_is_left_over():
     assert shown == {path.name for path in FILES.glob("*.py")}
 
 
+@pytest.fixture(scope="module")
+def here(tmp_path_factory):
+    """The folder of the page's files, from which this process runs its commands."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(files(tmp_path_factory.mktemp("here"), FEW))
+        patch.syspath_prepend(os.getcwd())
+        yield Path.cwd()
+        sys.modules.pop("my_model", None)
+
+
+@pytest.fixture
+def run(here, monkeypatch, capsys):
+    """What a command of the page prints, run as Python would run it."""
+
+    def printed(command):
+        python, script, *arguments = shlex.split(command)
+        assert python == "python"
+        monkeypatch.setattr("sys.argv", [script, *arguments])
+        runpy.run_path(script, run_name="__main__")
+        return capsys.readouterr().out
+
+    return printed
+
+
+def test_a_run_that_is_cut_off_ends_as_one_that_was_not(here, run, monkeypatch):
+    whole = run(TRAIN)
+    assert re.match(r"steps 4, loss \d\.\d{3}\nheld out \d\.\d{3}, perplexity", whole)
+    (here / "run.safetensors").unlink()
+
+    def batch(windows, step, given=Windows.__call__):
+        if step == 3:
+            raise KeyboardInterrupt
+        return given(windows, step)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Windows, "__call__", batch)
+        with pytest.raises(KeyboardInterrupt):
+            run(TRAIN)
+    assert run(AGAIN) == whole
+
+
+def test_both_frameworks_learn_and_write_the_same_text(here, run):
+    (here / "run.safetensors").unlink(missing_ok=True)
+    assert run(in_nnx(TRAIN)).startswith("steps 4, loss ")
+    first, second = map(run, WRITE.splitlines())
+    assert first == second
+    assert first.startswith("It was")
+    assert len(first) > len("It was\n")
+
+
+# The same with processes of their own, as a reader starts and ends them.
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return files(tmp_path_factory.mktemp("using"), MORE)
+
+
 def killed_after_a_checkpoint(script, folder):
     """The page's `kill -9`, sent as soon as there is something to lose."""
     process = subprocess.Popen(
@@ -82,6 +143,7 @@ def killed_after_a_checkpoint(script, folder):
     assert (folder / "run.safetensors").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("framework", [str, in_nnx], ids=["torch", "nnx"])
 def test_a_killed_run_ends_as_one_that_was_not(folder, framework):
     assert KILL.splitlines()[::3] == ["rm run.safetensors", "kill -9 $!"]
@@ -93,15 +155,7 @@ def test_a_killed_run_ends_as_one_that_was_not(folder, framework):
     assert shell(framework(AGAIN), folder) == unbroken
 
 
-def test_both_frameworks_write_the_same_text(folder):
-    if not (folder / "run.safetensors").exists():
-        shell(TRAIN, folder)
-    first, second = (shell(line, folder) for line in WRITE.splitlines())
-    assert first == second
-    assert first.startswith("It was")
-    assert len(first) > len("It was\n")
-
-
+@pytest.mark.slow
 @pytest.mark.parametrize("commands", [TORCHRUN, MESH], ids=["torchrun", "mesh"])
 def test_two_processes_learn_what_one_learns(folder, commands):
     alone = TRAIN if "torchrun" in commands else in_nnx(TRAIN)

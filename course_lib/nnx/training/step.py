@@ -143,7 +143,7 @@ def to_arrays(batch: Any) -> Batch:
     return tuple(np.asarray(array) for array in arrays)
 
 
-def _stack(run: Run, batches: list[Batch], config: TrainConfig) -> Batch:
+def _stack(run: Run, batches: list[Batch], config: TrainConfig) -> tuple[Any, ...]:
     """Batches of several steps as one array for each of their parts.
 
     The axes are steps, parts of a batch, rows, and then whatever the rows are.

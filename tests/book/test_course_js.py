@@ -1,0 +1,231 @@
+"""What the pages' own script does, in a real browser: pictures, switch, marks."""
+
+import base64
+import json
+import re
+
+import pytest
+from small_books import ROOT
+
+STATIC = ROOT / "book" / "_static"
+HEAD = f"""
+<meta name="viewport" content="width=device-width">
+<link rel="stylesheet" href="{(STATIC / "course.css").as_uri()}">
+<script src="{(STATIC / "course.js").as_uri()}"></script>
+"""
+
+
+# Pictures that a phone shows larger
+
+# As a figure of seven inches whose smallest words have eight points: 10.7 pixels.
+PICTURE = (
+    '<svg xmlns="http://www.w3.org/2000/svg" width="504pt" height="300pt" '
+    'viewBox="0 0 504 300"><text y="20" font-size="8">words</text></svg>'
+)
+SOURCE = f"data:image/svg+xml;base64,{base64.b64encode(PICTURE.encode()).decode()}"
+PICTURES_BODY = f"""
+<article class="bd-article"><section><p>Some text.</p>
+<figure><img alt="A curve" src="{SOURCE}" style="width: 100%">
+<figcaption><span class="caption-number">Fig. 2.1 </span>A curve.</figcaption></figure>
+<div class="cell_output"><img alt="A map" src="{SOURCE}"></div>
+<figure><explore-x class="explore"><img alt="A live one" src="{SOURCE}"></explore-x>
+</figure></section></article>
+"""
+PICTURES_ACTIONS = """
+const buttons = [...document.querySelectorAll(".enlarge")];
+const dialog = document.querySelector("dialog.picture");
+const [close, frame] = dialog.children;
+const state = () => [dialog.open, document.activeElement === buttons[0]];
+const open = () => { buttons[0].focus(); buttons[0].click(); };
+open();
+const shown = frame.querySelector("img");
+await wait(50);
+const scale = shown.getBoundingClientRect().width / 504;
+const said = {
+  shown: getComputedStyle(buttons[0]).display,
+  names: buttons.map((button) => button.textContent),
+  opened: state(), dialog: dialog.ariaLabel, alt: shown.alt, words: 8 * scale,
+  pans: frame.scrollWidth > frame.clientWidth && frame.tabIndex === 0,
+};
+close.click();
+await wait(50);
+said.button = state();
+open();
+dialog.dispatchEvent(new MouseEvent("click"));
+await wait(50);
+said.backdrop = state();
+open();
+shown.click();
+said.picture = dialog.open;
+dialog.requestClose?.() ?? dialog.close(); // as Esc does
+await wait(50);
+said.escape = state();
+return said;
+"""
+
+
+@pytest.fixture(scope="module")
+def phone(opened):
+    return opened(HEAD, PICTURES_BODY, PICTURES_ACTIONS, (500, 844))
+
+
+def test_each_picture_has_a_button_that_names_it(phone):
+    assert phone["names"] == ["Enlarge Fig. 2.1", "Enlarge the picture"]
+    assert phone["shown"] == "block"
+
+
+def test_wide_screens_show_no_button(opened):
+    assert opened(HEAD, PICTURES_BODY, PICTURES_ACTIONS)["shown"] == "none"
+
+
+def test_a_picture_opens_with_its_name_and_legible_words(phone):
+    assert phone["opened"] == [True, False]
+    assert phone["dialog"] == "Fig. 2.1"
+    assert phone["alt"] == "A curve"
+    assert phone["words"] >= 12
+    assert phone["pans"]
+
+
+@pytest.mark.parametrize("way", ["button", "backdrop", "escape"])
+def test_it_closes_and_the_focus_goes_back(phone, way):
+    assert phone[way] == [False, True]
+
+
+def test_a_touch_of_the_picture_leaves_it_open(phone):
+    assert phone["picture"]
+
+
+# The switch of frameworks in the header: it keeps one's place
+
+TABS = """
+<div class="framework-tabs">
+  <input type="radio" id="t{i}" name="s{i}" checked>
+  <label class="sd-tab-label" data-sync-id="torch" for="t{i}">PyTorch</label>
+  <div class="sd-tab-content" style="height: 100px"></div>
+  <input type="radio" id="n{i}" name="s{i}">
+  <label class="sd-tab-label" data-sync-id="nnx" for="n{i}">Flax NNX</label>
+  <div class="sd-tab-content" style="height: 400px"></div>
+</div>
+<p id="p{i}" style="height: 300px">Some text.</p>
+"""
+# As sphinx-design does it: one input for all of its framework.
+SYNC = """
+for (const input of document.querySelectorAll("input")) {
+  input.addEventListener("change", () => {
+    const name = input.nextElementSibling.dataset.syncId;
+    document.querySelectorAll(`[data-sync-id=${name}]`).forEach((label) => {
+      label.previousElementSibling.checked = true;
+    });
+  });
+}
+"""
+SWITCH_ACTIONS = """
+const press = (name) => [...document.querySelectorAll(".framework-switch button")]
+  .find((button) => button.textContent === name).click();
+const pressed = () => [...document.querySelectorAll("[aria-pressed=true]")]
+  .map((button) => button.textContent);
+const top = (id) => document.getElementById(id).getBoundingClientRect().top;
+const before = pressed();
+document.getElementById("p3").scrollIntoView();
+window.scrollBy(0, 60);
+const there = top("p3");
+press("Flax NNX");
+const after = top("p3");
+const chosen = [...document.querySelectorAll("input:checked")].map((input) => input.id);
+const label = document.querySelector("label[for=t4]");
+const place = label.getBoundingClientRect().top;
+label.click();
+return {
+  before, pressed: pressed(), there, after, chosen,
+  moved: label.getBoundingClientRect().top - place,
+  wraps: [...document.querySelectorAll(".cell_output pre")]
+    .map((pre) => pre.classList.contains("wraps")),
+};
+"""
+SWITCH_BODY = f"""
+<div class="article-header-buttons"></div><article class="bd-article"><section>
+{"".join(TABS.format(i=i) for i in range(6))}
+<div class="cell_output"><pre>{"A sentence that goes on and on. " * 5}</pre></div>
+<div class="cell_output"><pre>{"1.00    2.00    " * 8}</pre></div>
+<p style="height: 900px">The end.</p></section></article><script>{SYNC}</script>
+"""
+
+
+@pytest.fixture(scope="module")
+def switched(opened):
+    hidden = ".framework-tabs > input:not(:checked) + label + div { display: none }"
+    return opened(f"<style>{hidden}</style>{HEAD}", SWITCH_BODY, SWITCH_ACTIONS)
+
+
+def test_one_press_chooses_the_framework_everywhere(switched):
+    assert switched["before"] == ["PyTorch"]
+    assert switched["chosen"] == [f"n{i}" for i in range(6)]
+
+
+def test_what_one_reads_stays_where_it_was(switched):
+    # Four tab sets above it have grown by 300 pixels each.
+    assert switched["there"] == pytest.approx(-60, abs=1)
+    assert switched["after"] == pytest.approx(switched["there"], abs=1)
+
+
+def test_a_tab_that_is_clicked_stays_under_the_finger(switched):
+    assert switched["pressed"] == ["PyTorch"]
+    assert switched["moved"] == pytest.approx(0, abs=1)
+
+
+def test_sentences_wrap_and_tables_do_not(switched):
+    assert switched["wraps"] == [True, False]
+
+
+# Which pages were read: marked at their end, and forgotten
+
+MARKS_BODY = """
+<div class="bd-sidebar-primary"><nav class="bd-links">
+<a href="#">Attention</a><a href="../similarity/tokens.html">Tokens</a>
+<a href="https://example.org/">Elsewhere</a></nav></div>
+<article class="bd-article" style="height: 3000px"></article>
+<footer class="prev-next-footer">The end</footer>
+"""
+MARKS_ACTIONS = """
+const marked = () => [...document.querySelectorAll("a.read")].map((a) => a.textContent);
+const button = () => document.querySelector(".forget-read");
+const toTheEnd = () => {
+  window.scrollTo(0, 9999);
+  window.dispatchEvent(new Event("scroll"));  // no frame is drawn here, which would
+};
+window.dispatchEvent(new Event("scroll"));
+const first = { marked: marked(), hidden: button().hidden };
+toTheEnd();
+const leafed = marked();
+window.scrollTo(0, 0);
+await wait(10500);
+window.dispatchEvent(new Event("scroll"));
+const notYet = marked();
+toTheEnd();
+const read = marked(), kept = localStorage.getItem("course-read");
+const shown = !button().hidden;
+button().click();
+return { first, leafed, notYet, read, kept, shown, forgotten: marked(),
+  left: localStorage.getItem("course-read"), hidden: button().hidden };
+"""
+
+
+@pytest.fixture(scope="module")
+def read(opened):
+    return opened(HEAD, MARKS_BODY, MARKS_ACTIONS)
+
+
+def test_a_page_is_marked_at_its_end_and_not_when_it_is_leafed_through(read):
+    assert read["first"] == {"marked": [], "hidden": True}
+    assert read["leafed"] == read["notYet"] == []
+    assert read["read"] == ["Attention (read)"]
+    # By its folder and name, so that another version of the book has the same marks.
+    (kept,) = json.loads(read["kept"])
+    assert re.fullmatch(r"[\w-]+/page", kept)
+
+
+def test_the_button_forgets_all_of_it(read):
+    assert read["shown"]
+    assert read["forgotten"] == []
+    assert read["left"] == "[]"
+    assert read["hidden"]
