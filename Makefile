@@ -72,14 +72,14 @@ test: lint types unit pairs outputs assignments site ## Check everything: code, 
 
 # Of all pages, or of some: `make pdf PAGES="gpt positions"`. It prints what `make book` built.
 pdf: $(BINDERY) ## Print each page, and the book with bookmarks, with Chromium
-	$(BIN)/python book/_ext/paper.py $(PAGES)
+	$(BIN)/python book/tools/paper.py $(PAGES)
 
 # Of the pages on the road, or of some: `make slides PAGES="gpt positions"`, after `make book`.
 slides: $(BINDERY) ## Make a deck of slides for each page of the road
-	$(BIN)/python book/_ext/slides.py $(PAGES)
+	$(BIN)/python book/tools/slides.py $(PAGES)
 
 zip: $(BINDERY) ## Pack what `make book` built into one archive, to read offline
-	$(BIN)/python book/_ext/offline.py
+	$(BIN)/python book/tools/offline.py
 
 # BASE=HEAD~1 for what changed since the last commit.
 quick: lint types pairs ## Style, types, and the tests of what changed since main
@@ -98,17 +98,17 @@ unit: $(INSTALLED) ## Unit tests (part of test)
 		--ignore tests/homework/test_assignments.py
 
 pairs: $(INSTALLED) ## Each chapter's text and notebook agree (part of test)
-	$(BIN)/python book/_ext/notebooks.py --check
+	$(BIN)/python book/tools/notebooks.py --check
 
 outputs: $(INSTALLED) ## Run the notebooks, compare with what is stored (part of test)
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile book \
 		--nbval --nbval-current-env --nbval-cell-timeout 300
-	$(BIN)/python book/_ext/pages.py
+	$(BIN)/python book/tools/limits.py
 
 # Of all pages, or of some: `make shake PAGES="attention depth"`. SHAKES="sse nudge" for these.
 PAGES ?=
 shake: $(INSTALLED) ## Run pages as other processors would: which outputs move?
-	$(BIN)/python book/_ext/shake.py $(PAGES) --jobs $(JOBS) \
+	$(BIN)/python book/tools/shake.py $(PAGES) --jobs $(JOBS) \
 		$(if $(SHAKES),--shake $(SHAKES))
 
 # For other versions than the pinned ones: outputs may differ, what the text says of them not.
@@ -122,7 +122,7 @@ site: $(INSTALLED) ## Build the book from nothing and test the pages (part of te
 	$(BIN)/python -m pytest -n $(JOBS) tests/book/test_site*.py
 
 notebooks: $(BINDERY) ## Execute the chapters whose code changed, and draw the map of pages
-	$(BIN)/python book/_ext/notebooks.py
+	$(BIN)/python book/tools/notebooks.py
 	$(BIN)/python book/figures/road.py
 
 # Of all assignments, or of one: `make homework ASSIGNMENT=attention`.

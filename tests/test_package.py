@@ -291,7 +291,7 @@ def test_each_step_of_a_workflow_says_what_it_does(path):
 
 def test_make_and_the_notebooks_share_one_environment():
     told = dict(re.findall(r"^export (\w+) := (\S+)$", MAKEFILE, re.MULTILINE))
-    book = runpy.run_path(str(ROOT / "book/_ext/kernel_environment.py"))["ENVIRONMENT"]
+    book = runpy.run_path(str(ROOT / "book/tools/kernels.py"))["ENVIRONMENT"]
     shared = {name for name in told if not name.startswith("PIP_")}
     assert {"COURSE_QUIET", "MALLOC_ARENA_MAX"} <= shared
     assert {name: told[name] for name in shared} == {
@@ -303,7 +303,7 @@ def test_the_address_of_the_repository_stands_in_one_place():
     config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
     owner = "/".join(config["repository"]["url"].split("/")[-2:])
     sources = [ROOT / "pyproject.toml", ROOT / "Makefile", *INSTRUCTIONS]
-    sources += (ROOT / "book").glob("_ext/*.py")
+    sources += [*(ROOT / "book").glob("_ext/*.py"), *(ROOT / "book").glob("tools/*.py")]
     sources += (ROOT / "course_lib").rglob("*.py")
     assert [p.name for p in sources if owner in p.read_text(encoding="utf-8")] == []
 

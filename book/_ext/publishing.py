@@ -26,6 +26,7 @@ Sphinx and its extensions do nearly all of it. What they leave to do:
 import html
 import os
 import re
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,13 +36,16 @@ from urllib.parse import urlparse
 from built_pages import read_pages, rewrite
 from docutils import nodes
 from fontTools import subset, ttLib
-from page_measures import MINUTES
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.util.logging import getLogger
 from sphinxcontrib.bibtex.plugin import register_plugin
 from sphinxcontrib.bibtex.style.referencing import BracketStyle
 from sphinxcontrib.bibtex.style.referencing.author_year import AuthorYearReferenceStyle
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tools"))
+
+from page_measures import MINUTES
 
 LOGGER = getLogger(__name__)
 

@@ -16,9 +16,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from api_pages import FOLDER
 from pybtex import plugin
 from pydata_sphinx_theme import toctree
+from reference import FOLDER
 from sphinx.application import Sphinx
 from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.ext import viewcode

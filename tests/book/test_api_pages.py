@@ -8,7 +8,7 @@ from importlib import import_module
 import pytest
 import yaml
 from api_names import Module, list_modules
-from api_pages import (
+from reference import (
     FOLDER,
     Lesson,
     back,
@@ -107,7 +107,7 @@ def test_what_has_no_source_is_left_to_autodoc(library):
 
 
 def test_the_library_s_own_classes_are_named_in_full(library, monkeypatch):
-    monkeypatch.setattr("api_pages.PACKAGE", "small_library")
+    monkeypatch.setattr("reference.PACKAGE", "small_library")
     assert written_signature(library.build)[1] == "small_library.pieces.Layer"
 
 
@@ -132,7 +132,7 @@ def test_a_page_shows_the_signatures_that_metaclasses_hide(book, library):
     options = ":members:\n   :special-members: __call__"
     directive = f".. automodule:: {library.__name__}\n   {options}"
     book.write(f"\n```{{eval-rst}}\n{directive}\n```\n")
-    status, page, said = book.build("sphinx.ext.napoleon", "api_pages")
+    status, page, said = book.build("sphinx.ext.napoleon", "reference")
     assert status == 0, said
     for name in ("d_model", "rngs", "depth", "mask"):
         assert f'<span class="n"><span class="pre">{name}</span></span>' in page

@@ -98,7 +98,7 @@ def test_code_and_words_lead_to_the_reference(package):
     words = "\nThe class `ct.Piece` and `ct.nothing`.\n\n## On `ct.Piece`\n"
     package.write(PAGE, words, "\n```{toctree}\nother\n```\n")
     status, page, said = package.build(
-        "sphinx.ext.autodoc", "api_pages", "code_links", nb_execution_mode="off"
+        "sphinx.ext.autodoc", "reference", "code_links", nb_execution_mode="off"
     )
     assert status == 0, said
     links = BeautifulSoup(page, "html.parser").select("a.api")

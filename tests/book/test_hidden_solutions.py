@@ -57,7 +57,7 @@ def build(book, **config):
     book.write(*EXERCISES)
     return book.build(
         "sphinx_exercise",
-        "framework_tabs",
+        "frameworks",
         "hidden_solutions",
         myst_enable_extensions=["dollarmath"],
         **config,

@@ -3,7 +3,7 @@
 import re
 from xml.etree import ElementTree
 
-import mathml
+import formulas as mathml
 import pytest
 from docutils import nodes
 
@@ -16,7 +16,7 @@ def block(text):
 
 def test_formulas_are_mathml(book):
     book.write("\nA formula, $a^2$, and one with a number:\n\n$$x_i$$ (eq-x)\n")
-    status, page, said = book.build("mathml", math_numfig=False, **DOLLARS)
+    status, page, said = book.build("formulas", math_numfig=False, **DOLLARS)
     assert status == 0, said
     assert "<msup><mi>a</mi>" in page
     assert "<msub><mi>x</mi><mi>i</mi></msub>" in page
@@ -42,7 +42,7 @@ def test_a_sign_has_one_thing_that_it_stands_at(tex, base):
 
 def test_what_is_wrong_with_a_formula_is_said_where_it_stands(book):
     book.write("\nA formula, $\\nosuchcommand{a}$.\n")
-    _, page, said = book.build("mathml", **DOLLARS)
+    _, page, said = book.build("formulas", **DOLLARS)
     assert "WARNING" in said
     assert "nosuchcommand" in said
     assert re.search(r"chapter\.md:1\d: WARNING", said), said

@@ -3,9 +3,9 @@
 import re
 import tomllib
 
+import limits as pages
 import notebooks
 import page_measures
-import pages
 import pytest
 from notebook_pairs import read_cells
 from page_measures import CLAIMS_TAG

@@ -20,7 +20,7 @@ def stored(book):
 
 
 def test_stored_outputs_are_published_without_executing(stored):
-    status, page, said = stored.build("stored_outputs", **SETTINGS)
+    status, page, said = stored.build("outputs", **SETTINGS)
     assert status == 0, said
     assert "as it was stored" in page
     assert "Using cached notebook" in said
@@ -29,7 +29,7 @@ def test_stored_outputs_are_published_without_executing(stored):
 def test_the_notebook_can_be_downloaded_also_where_no_button_launches_it(stored):
     options = {"repository_url": "https://gitlab.com/owner/course"}
     status, page, said = stored.build(
-        "stored_outputs",
+        "outputs",
         html_theme="sphinx_book_theme",
         html_theme_options=options,
         **SETTINGS,
@@ -42,7 +42,7 @@ def test_the_notebook_can_be_downloaded_also_where_no_button_launches_it(stored)
 
 def test_edited_words_execute_nothing(stored):
     stored.text.write_text(stored.text.read_text().replace("Some words", "Others"))
-    _, page, said = stored.build("stored_outputs", **SETTINGS)
+    _, page, said = stored.build("outputs", **SETTINGS)
     assert "Others" in page
     assert "as it was stored" in page
     assert "Executing notebook" not in said
@@ -50,7 +50,7 @@ def test_edited_words_execute_nothing(stored):
 
 def test_edited_code_is_executed(stored):
     stored.text.write_text(stored.text.read_text().replace("6 * 7", "6 * 7 + 1"))
-    status, page, said = stored.build("stored_outputs", **SETTINGS)
+    status, page, said = stored.build("outputs", **SETTINGS)
     assert status == 0, said
     assert "as it was stored" not in page
     assert ">43\n" in page
@@ -63,7 +63,7 @@ def test_a_notebook_that_was_never_executed_is_not_published(stored):
         if one["cell_type"] == "code":
             one["execution_count"] = None
     stored.notebook.write_text(json.dumps(notebook))
-    _, page, _ = stored.build("stored_outputs", **SETTINGS)
+    _, page, _ = stored.build("outputs", **SETTINGS)
     assert "as it was stored" not in page
     assert ">42\n" in page
 
@@ -79,12 +79,12 @@ def test_a_failed_cell_that_was_stored_is_not_published(stored):
         }
     ]
     stored.notebook.write_text(json.dumps(notebook))
-    _, page, _ = stored.build("stored_outputs", **SETTINGS)
+    _, page, _ = stored.build("outputs", **SETTINGS)
     assert "ZeroDivisionError" not in page
     assert ">42\n" in page
 
 
 def test_cells_run_in_the_book_s_environment(book):
     book.write(cell("import os\nprint('quiet:', os.environ['COURSE_QUIET'])"))
-    _, page, said = book.build("stored_outputs", **SETTINGS)
+    _, page, said = book.build("outputs", **SETTINGS)
     assert "quiet: 1" in page, said

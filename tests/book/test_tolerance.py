@@ -7,9 +7,7 @@ import math
 import matplotlib as mpl
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
-from PIL import Image
-from tolerance import (
+from compare import (
     Tolerance,
     image_moves,
     moves,
@@ -17,6 +15,8 @@ from tolerance import (
     read_tolerance,
     text_moves,
 )
+from matplotlib.figure import Figure
+from PIL import Image
 
 
 def stream(text):

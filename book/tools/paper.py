@@ -1,7 +1,7 @@
 """Print the built site: each page as a PDF, and the book as one, with bookmarks.
 
-    python book/_ext/paper.py                  # into _build/pdf, after `make book`
-    python book/_ext/paper.py gpt positions    # some pages only
+    python book/tools/paper.py                  # into _build/pdf, after `make book`
+    python book/tools/paper.py gpt positions    # some pages only
 
 Chromium prints the pages as the site's print style says: by day, code wrapped, both
 frameworks under their names. The book in one file is `_build/pdf/book.pdf`.

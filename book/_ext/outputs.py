@@ -12,16 +12,20 @@ does not alter it: that stored outputs are still true is for the tests to say.
 
 import os
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
 import nbformat
 from jupyter_cache import get_cache
 from jupyter_cache.base import CacheBundleIn, JupyterCacheAbstract
-from kernel_environment import apply
 from nbformat import NotebookNode
 from sphinx.application import Sphinx
 from sphinx.util.logging import getLogger
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tools"))
+
+from kernels import apply
 
 LOGGER = getLogger(__name__)
 

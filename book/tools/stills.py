@@ -1,7 +1,7 @@
 """Draw the still pictures of the live figures, in a real browser.
 
-    python book/_ext/stills.py          # all of them
-    python book/_ext/stills.py query    # one
+    python book/tools/stills.py          # all of them
+    python book/tools/stills.py query    # one
 
 A still is what a live figure shows before anyone has touched it: the drawings of
 `_static/explore/<name>.js`, side by side, as `_static/explore/<name>.svg`. It stands on

@@ -1,9 +1,9 @@
 """Execute the chapters whose code was edited, and check that no pair has come apart.
 
-    python book/_ext/notebooks.py            # mend every pair that needs it
-    python book/_ext/notebooks.py attention  # this chapter alone
-    python book/_ext/notebooks.py --force    # execute although the code is the same
-    python book/_ext/notebooks.py --check    # change nothing, exit 1 if one is stale
+    python book/tools/notebooks.py            # mend every pair that needs it
+    python book/tools/notebooks.py attention  # this chapter alone
+    python book/tools/notebooks.py --force    # execute although the code is the same
+    python book/tools/notebooks.py --check    # change nothing, exit 1 if one is stale
 
 A chapter in which only words were edited keeps its outputs and is not executed. After
 a change in the library use `--force`, or let the tests say which chapters it touched.
@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 # Heavy imports stand in the function that needs them: --check is to take no time.
-from kernel_environment import kernel_environment
+from kernels import kernel_environment
 from nbformat import NotebookNode
 from notebook_pairs import (
     Pair,
@@ -33,7 +33,7 @@ from notebook_pairs import (
 )
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMAND = "python book/_ext/notebooks.py"
+COMMAND = "python book/tools/notebooks.py"
 CITED = re.compile(r"(?<=^repository-code: ).*$", re.MULTILINE)
 
 

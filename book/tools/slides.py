@@ -1,7 +1,7 @@
 """Make slides of the pages, from the built site: what a lecturer shows.
 
-    python book/_ext/slides.py                  # the road, into _build/slides
-    python book/_ext/slides.py gpt attention    # some pages, optional ones too
+    python book/tools/slides.py                  # the road, into _build/slides
+    python book/tools/slides.py gpt attention    # some pages, optional ones too
 
 A deck is one file that needs no other: arrow keys turn the slides, and a browser prints
 them, one a sheet. On them stand, in the order of the page and under its headings: the

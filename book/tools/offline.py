@@ -1,6 +1,6 @@
 """Pack the built site into one archive that is read without a server and a network.
 
-    python book/_ext/offline.py    # after `make book`: _build/zip/<title>-<version>.zip
+    python book/tools/offline.py    # after `make book`: _build/zip/<title>.zip
 
 Unpacked, `index.html` opens the book. The same site gives the same archive. What only
 the published site has a use for is left out.

@@ -1,9 +1,9 @@
 """Would another machine print the same? Run pages as other machines would, and compare.
 
-    python book/_ext/shake.py                       # every page under every shake
-    python book/_ext/shake.py attention depth       # these pages
-    python book/_ext/shake.py --shake avx2 nudge    # these shakes
-    python book/_ext/shake.py --table               # what was run before, nothing anew
+    python book/tools/shake.py                       # every page under every shake
+    python book/tools/shake.py attention depth       # these pages
+    python book/tools/shake.py --shake avx2 nudge    # these shakes
+    python book/tools/shake.py --table               # what was run before, nothing anew
 
 The same versions round otherwise on a processor with another instruction set, on
 another number of threads, and a training hands on what a last bit began. Each shake
@@ -28,11 +28,11 @@ from pathlib import Path
 
 import nbformat
 import numpy as np
-from kernel_environment import compiled
+from compare import Move, moves, read_tolerance
+from kernels import compiled
 from nbformat import NotebookNode
 from notebook_pairs import code_of, read_cells
 from notebooks import ROOT, find_chapters, run_cells
-from tolerance import Move, moves, read_tolerance
 
 FOLDER = "_build/shaken"
 HALF = 0.5

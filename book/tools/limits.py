@@ -1,7 +1,7 @@
 """Is each page one sitting? What it asks of a reader, and the limits.
 
-    python book/_ext/pages.py            # a table of all pages
-    python book/_ext/pages.py attention  # this page, and what is wrong with it
+    python book/tools/limits.py            # a table of all pages
+    python book/tools/limits.py attention  # this page, and what is wrong with it
 
 Seconds are those of the last `make outputs`. The limits stand here and nowhere else.
 One that hurts a page is a reason to cut, to fold or to split it.
