@@ -45,7 +45,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # One step after the other, also under `make -j`: the tests are spread out already.
 .NOTPARALLEL:
-.PHONY: help book test pdf slides zip quick lint types unit pairs outputs shake executed site notebooks homework assignments grade student bench lighthouse coverage mutants clean
+.PHONY: help book test pdf zip quick lint types unit pairs outputs shake executed site notebooks homework assignments grade student bench coverage mutants clean
 
 help: ## List what can be made
 	@echo "make TARGET, where TARGET is one of"
@@ -74,12 +74,9 @@ test: lint types unit pairs outputs assignments site ## Check everything: code, 
 pdf: $(BINDERY) ## Print each page, and the book with bookmarks, with Chromium
 	$(BIN)/python book/tools/paper.py $(PAGES)
 
-# Of the pages on the road, or of some: `make slides PAGES="gpt positions"`, after `make book`.
-slides: $(BINDERY) ## Make a deck of slides for each page of the road
-	$(BIN)/python book/tools/slides.py $(PAGES)
-
 zip: $(BINDERY) ## Pack what `make book` built into one archive, to read offline
-	$(BIN)/python book/tools/offline.py
+	@mkdir -p _build/zip
+	$(BIN)/python -c 'import shutil; shutil.make_archive("_build/zip/course", "zip", "_build", "html")'
 
 # BASE=HEAD~1 for what changed since the last commit.
 quick: lint types pairs ## Style, types, and the tests of what changed since main
@@ -156,10 +153,6 @@ student: $(BINDERY) ## Site and notebooks without solutions, and the solutions a
 # All cores: with one thread in PyTorch only, JAX would run against a bound opponent.
 bench: $(INSTALLED) ## Compare our speed with what a reader would pick instead
 	env -u OMP_NUM_THREADS $(BIN)/python -m benchmarks
-
-# Of five pages, or of some: `make lighthouse PAGES=book/architectures/gpt.html`.
-lighthouse: ## Marks of what `make book` built, on a phone: needs Node and Chromium
-	$(PYTHON) tools/lighthouse.py $(PAGES)
 
 coverage: $(INSTALLED) ## Which lines of the package the unit tests reach
 	$(BIN)/python -m pytest -n $(JOBS) tests --ignore tests/book \

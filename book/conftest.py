@@ -20,9 +20,14 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent / "tools"))
 
 from compare import outputs_differ, read_tolerance
-from kernels import compiled, kernel_environment
+from kernels import (
+    KEY,
+    compare_machines,
+    compiled,
+    describe_machine,
+    kernel_environment,
+)
 from limits import ROOT, SECONDS, read_seconds
-from provenance import KEY, compare_machines, describe_machine
 
 # Beside the chapters lie programs and pictures: no tests.
 collect_ignore_glob = ["_*", "figures"]

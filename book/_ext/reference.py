@@ -1,69 +1,56 @@
 """The reference, made of docstrings: a page a module, with the wings side by side.
 
-Sphinx's autodoc does the work. Four things it cannot know:
+Sphinx's autodoc does the work. What it cannot know:
 
 - **Which modules there are.** If the book has `book/appendices/api`, a page for each
   module is written into `api/`, which git ignores: PyTorch and NNX in tabs where both
   have it. The line `{api-modules}` in a page becomes the list of them. A new
   module appears by itself.
 - **Where a module is taught.** Its page leads to its lesson, and the lesson, with a
-  line at its end, to its page. That is the page of the module's own name, or one that
-  writes its class out, else the first one that uses it.
+  line at its end, to its page. That is the page of the module's own name, or the one
+  that `book/lessons.yml` names.
 - **What a signature says.** NNX modules have a metaclass that hides `__init__` behind
   `(*args, **kwargs)`, and a shape such as `Float[Tensor, "*B T Dh"]` is an object by
   the time autodoc sees it. So signatures are taken from the source, as written.
 - **What is an equation.** Module docstrings open with theirs, indented; they are set
   as written, and arXiv numbers become links.
+- **Where the source is**: in the repository, to which each object has a link.
+
+What a page's names mean (`ct.GPT`, for links.py) is read from the source, too, without
+importing a framework.
 """
 
 import ast
 import inspect
 import re
+import sys
 import textwrap
 from collections import defaultdict
-from collections.abc import Iterator
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from api_names import DEFINED, PACKAGE, WINGS, Module, list_modules, page_code, used
+import yaml
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = "course_lib"
+WINGS = ("torch", "nnx")
 INDEX = "book/appendices/api"
 FOLDER = "api"  # beside the book, so that nothing takes them for pages of ours
-MARKER = "{api-modules}"
+MARKER = re.compile(r"^\{api-modules\}$", re.MULTILINE)
+KINDS = {"taught": "Lesson", "used": "First used in"}
 SECTIONS = {"Args:", "Attributes:", "Raises:", "Returns:", "Yields:"}
 ARXIV = re.compile(r"\barXiv:(\d{4}\.\d{4,5})")
-# Lessons that neither a name nor a class on a page gives away.
-TAUGHT = {
-    "attention_maps": "pretrained",
-    "embedding": "tokens",
-    "extra.latent_attention": "serving",
-    "forecaster": "forecasting",
-    "fused_attention": "long-sequences",
-    "generation.beam_search": "generation",
-    "generation.cache": "kv-cache",
-    "generation.generate": "generation",
-    "generation.speculate": "serving",
-    "generation.speculative": "serving",
-    "hub": "pretrained",
-    "masks": "masking",
-    "oracle.masks": "masking",
-    "norm": "block",
-    "oracle.norm": "block",
-    "position.alibi": "positions",
-    "position.base": "positions",
-    "position.rotary": "positions",
-    "position.schemes": "positions",
-    "tokens.bpe": "tokenizers",
-    "tokens.words": "tokens",
-    "training.checkpoint": "using",
-    "training.distributed": "scale",
-    "training.fit": "using",
-    "training.history": "using",
-    "training.schedules": "using",
-}
+IMPORT = re.compile(r"^\s*import (course_lib[\w.]*) as (\w+)", re.MULTILINE)
+FROM = re.compile(r"^\s*from (course_lib[\w.]*) import (\([^)]*\)|[^\n(]*)", re.M)
+DEFINED = re.compile(r"^\s*(?:class|def) (\w+)", re.MULTILINE)
+CELL = re.compile(r"^```\{code-cell\}.*?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+# What prose calls the wings and the rooms.
+USUAL = "import course_lib.torch as ct\nimport course_lib.nnx as cn\n"
+USUAL += "from course_lib import data, hub, oracle, plot\n"
 
 
 class Lesson(NamedTuple):
@@ -71,6 +58,109 @@ class Lesson(NamedTuple):
 
     docname: str
     kind: str  # a page that teaches it, or the first one that uses it
+
+
+@dataclass(frozen=True)
+class Module:
+    """A public module: what it says of itself, and what it defines."""
+
+    name: str  # course_lib.torch.gpt
+    doc: str
+    names: tuple[str, ...]
+    package: bool = False
+
+    @property
+    def page(self) -> str:
+        """The page that describes it, which the two wings share."""
+        parts = self.name.split(".")[1:]
+        parts = parts[1:] if parts[0] in WINGS else parts
+        # Tables of exercises: their docstrings are all that there is to say.
+        return ".".join(parts[:2] if parts[:2] == ["homework", "topics"] else parts)
+
+
+def read_module(path: Path, name: str) -> Module:
+    """Read a module's docstring and its public classes and functions."""
+    tree = ast.parse(path.read_text("utf-8"))
+    defined = [
+        node.name
+        for node in tree.body
+        if isinstance(node, ast.ClassDef | ast.FunctionDef)
+        and not node.name.startswith("_")
+    ]
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            listed = ast.unparse(node.value)
+            defined = [defn for defn in defined if f"'{defn}'" in listed]
+    package = path.stem == "__init__"
+    return Module(name, ast.get_docstring(tree) or "", tuple(defined), package)
+
+
+@cache
+def list_modules(root: Path) -> dict[str, Module]:
+    """List the public modules of the package that lies in a folder, by their names.
+
+    A package is one if its `__init__` defines something: what others define is
+    described with them.
+    """
+    found = {}
+    for path in sorted((root / PACKAGE).rglob("*.py")):
+        where = path.parent if path.stem == "__init__" else path.with_suffix("")
+        parts = where.relative_to(root).parts
+        if any(part.startswith("_") for part in parts):
+            continue
+        module = read_module(path, ".".join(parts))
+        if module.names or not module.package:
+            found[module.name] = module
+    return found
+
+
+def resolve(root: Path, name: str) -> str | None:
+    """Find where `course_lib.torch.GPT` is defined: `course_lib.torch.gpt.GPT`.
+
+    A package offers under its own name what its modules define.
+    """
+    package, _, last = name.rpartition(".")
+    if package == PACKAGE:
+        return None
+    found = [
+        module.name
+        for module in list_modules(root).values()
+        if last in module.names and f"{module.name}.".startswith(f"{package}.")
+    ]
+    return f"{found[0]}.{last}" if found else None
+
+
+def read_imports(code: str) -> dict[str, str]:
+    """List what a page's names stand for: `{"ct": "course_lib.torch", ...}`."""
+    names = {alias: module for module, alias in IMPORT.findall(code)}
+    for module, words in FROM.findall(code):
+        for word in re.sub(r"#.*|[()\\]", "", words).split(","):
+            name, _, alias = word.strip().partition(" as ")
+            if name:
+                names[alias or name] = f"{module}.{name}"
+    return names
+
+
+class Names:
+    """What the names of a page mean."""
+
+    def __init__(self, root: Path, code: str) -> None:
+        self.root = root
+        self.own = set(DEFINED.findall(code))
+        self.imported = read_imports(USUAL) | read_imports(code)
+
+    def find(self, written: str) -> str | None:
+        """Find `course_lib.torch.gpt.GPT` for `ct.GPT`, or nothing."""
+        first, _, rest = written.partition(".")
+        if first not in self.imported or (not rest and first in self.own):
+            return None
+        full = f"{self.imported[first]}.{rest}".rstrip(".")
+        parts = full.split(".")
+        # A method leads to its class.
+        for end in range(len(parts), 1, -1):
+            if found := resolve(self.root, ".".join(parts[:end])):
+                return found
+        return None
 
 
 @cache
@@ -91,31 +181,18 @@ def in_wings(page: str, modules: list[Module]) -> bool:
 
 
 def find_lessons(root: Path, docnames: list[str]) -> dict[str, Lesson]:
-    """Find the lesson of each page of the reference: the road's pages come first."""
-    pages, modules = pages_of(root), list_modules(root)
-    texts = {name: root / f"{name}.md" for name in docnames}
-    texts = {n: p.read_text("utf-8") if p.exists() else "" for n, p in texts.items()}
-    docnames = sorted(docnames, key=lambda name: "\n*Optional ·" in texts[name])
-    teaching: dict[str, Lesson] = {}
-    using: dict[str, Lesson] = {}
+    """Find the lesson of each page of the reference, among the pages of the book."""
     slugs = {docname.rpartition("/")[2]: docname for docname in docnames}
-    for docname in docnames:
-        code = page_code(texts[docname])
-        own, calls = set(DEFINED.findall(code)), set()
-        for name in used(root, code):
-            module, _, last = name.rpartition(".")
-            calls.add(last)
-            using.setdefault(modules[module].page, Lesson(docname, "First used in"))
-        for page, described in pages.items():
-            names = {name for module in described for name in module.names} & own
-            classes = {name for name in names if name[0].isupper()}
-            if in_wings(page, described) and (classes or names & calls):
-                teaching.setdefault(page, Lesson(docname, "Lesson"))
-    lessons = using | teaching
-    for page in pages:
-        slug = TAUGHT.get(page, page.rpartition(".")[2].replace("_", "-"))
-        if slug in slugs and (page in TAUGHT or not page.startswith("homework")):
-            lessons[page] = Lesson(slugs[slug], "Lesson")
+    lessons = {}
+    for page in pages_of(root):
+        if docname := slugs.get(page.rpartition(".")[2].replace("_", "-")):
+            lessons[page] = Lesson(docname, KINDS["taught"])
+    table = root / "book" / "lessons.yml"
+    listed = yaml.safe_load(table.read_text("utf-8")) if table.exists() else {}
+    for kind, words in KINDS.items():
+        for slug, pages in listed.get(kind, {}).items():
+            if slug in slugs:
+                lessons |= dict.fromkeys(pages, Lesson(slugs[slug], words))
     return lessons
 
 
@@ -208,24 +285,21 @@ def write_pages(app: Sphinx, config: Config) -> None:
 def insert_reference(app: Sphinx, docname: str, source: list[str]) -> None:
     """When a page is read: put in the list, and at its end the way to the reference."""
     lessons = app.config.api_lessons
-    pattern = re.compile(rf"^{re.escape(MARKER)}$", re.MULTILINE)
-    if pattern.search(source[0]):
+    if MARKER.search(source[0]):
         listed = reference(Path(app.srcdir), lessons)
-        source[0] = pattern.sub(lambda _: listed, source[0])
-    source[0] += "".join(back(docname, lessons))
+        source[0] = MARKER.sub(lambda _: listed, source[0])
+    source[0] += back(docname, lessons)
 
 
-def back(docname: str, lessons: dict[str, Lesson]) -> Iterator[str]:
+def back(docname: str, lessons: dict[str, Lesson]) -> str:
     """Write the line under a lesson that leads to what it teaches."""
-    pages = [
-        page
+    links = ", ".join(
+        f"[{page}](/{FOLDER}/{page}.md)"
         for page, lesson in sorted(lessons.items())
-        if lesson == Lesson(docname, "Lesson")
+        if lesson == Lesson(docname, KINDS["taught"])
         and not page.startswith(("oracle.", "checks."))
-    ]
-    if pages:
-        links = ", ".join(f"[{page}](/{FOLDER}/{page}.md)" for page in pages)
-        yield f"\n\n{{.in-the-package}}\nIn `{PACKAGE}`: {links}\n"
+    )
+    return links and f"\n\n{{.in-the-package}}\nIn `{PACKAGE}`: {links}\n"
 
 
 def edit_module(
@@ -300,6 +374,27 @@ def process_signature(
     return None
 
 
+def source_address(tree: str, _domain: str, info: dict[str, str]) -> str | None:
+    """For linkcode: the address of the lines that define something, in a repository."""
+    found: Any = sys.modules.get(info["module"])
+    try:
+        for name in info["fullname"].split("."):
+            found = inspect.unwrap(getattr(found, name))
+        lines, first = inspect.getsourcelines(found)
+        path = Path(inspect.getsourcefile(found) or "").relative_to(ROOT)
+    except (AttributeError, TypeError, OSError, ValueError):
+        return None  # a constant, or what another library defines
+    return f"{tree}/{path.as_posix()}#L{first}-L{first + len(lines) - 1}"
+
+
+def link_sources(_app: Sphinx, config: Config) -> None:
+    """Tell linkcode where the repository has its files."""
+    options = config.html_theme_options
+    tree = f"{options.get('repository_url', '').rstrip('/')}/blob"
+    tree = f"{tree}/{options.get('repository_branch', 'main')}"
+    config.linkcode_resolve = partial(source_address, tree)
+
+
 def escape(line: str) -> str:
     """Keep bars and stars in a sentence from being read as markup."""
     return re.sub(r"(`[^`]*`)|[|*]", lambda m: m[1] or f"\\{m[0]}", line)
@@ -334,6 +429,8 @@ def process_docstring(
 def setup(app: Sphinx) -> dict[str, Any]:
     """Connect to the reading of pages and to autodoc."""
     app.setup_extension("sphinx.ext.autodoc")
+    app.setup_extension("sphinx.ext.linkcode")
+    app.connect("config-inited", link_sources)
     app.add_config_value("api_lessons", {}, "")
     # After the table of contents is read, and what it lacks is left out.
     app.connect("config-inited", write_pages, priority=950)

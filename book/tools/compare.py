@@ -1,4 +1,9 @@
-"""Are two outputs of a cell the same, but for rounding?
+"""Outputs that are the same on every run and every machine, but for rounding.
+
+A notebook is committed with its outputs, so whatever changes without meaning goes
+before: the chunks in which a stream arrived, a picture's metadata, the files named in a
+traceback. What cannot be cleaned without changing what is said (a local path, an
+object's address, a warning) is refused, with the cell's name.
 
 A stored `1.332973` may come out as `1.3329729` on another processor, and a picture with
 a pixel shaded otherwise. Comparing character by character would fail there and teach
@@ -21,13 +26,26 @@ import base64
 import io
 import math
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from PIL import Image
+from PIL import Image, ImageChops
 
+PLACES = (Path.home(), Path(sys.prefix), Path(__file__).resolve().parents[2])
+COLORS = 256
+UNSEEN = 16  # steps out of 255, in a channel
+UNSTABLE = {
+    "the address of an object": re.compile(r"\bat 0x[0-9a-f]{6,}"),
+    "a path on this machine": re.compile(
+        r"(?<![\w.:/])/(?:home|Users|tmp|usr|var)/"
+        + "".join(f"|{re.escape(str(place))}" for place in PLACES)
+    ),
+    "a file of the kernel": re.compile(r"ipykernel_\d+|<ipython-input-"),
+}
 RTOL = 1e-4
 WIDEST = 5e-2
 # A pixel is far when a channel differs by more than a quarter of its range: that is a
@@ -76,10 +94,6 @@ class Move(NamedTuple):
 
 def read_tolerance(metadata: Mapping[str, Any]) -> Tolerance:
     """Read how far the outputs of a cell may be off.
-
-    Args:
-        metadata: The cell's metadata, `nbval: {rtol: ..., pixels: ...}`,
-            `nbval: {words: drawn}` or `nbval: {times: measured}`.
 
     Raises:
         ValueError: If it asks for more than is allowed, or for something else.
@@ -133,13 +147,7 @@ def value(number: str) -> float:
 def share_of_tolerance(stored: str, new: str, rtol: float) -> float:
     """Say how far a printed number moved, as a multiple of what it may.
 
-    Args:
-        stored: As the notebook has it.
-        new: As the code gave it now.
-        rtol: How far floats may be off, relative to the stored one.
-
-    Returns:
-        0 for the same number, at most 1 for one that agrees; infinite for integers.
+    0 for the same number, at most 1 for one that agrees; infinite for integers.
     """
     if stored == new:
         return 0.0
@@ -187,13 +195,7 @@ def line_moves(stored: str, new: str) -> Iterator[Move]:
 
 
 def image_moves(stored: bytes, new: bytes, pixels: float = FAR_SHARE) -> Iterator[Move]:
-    """Say how far a picture moved.
-
-    Args:
-        stored: The notebook's, as PNG.
-        new: The one that the code drew now.
-        pixels: The share of pixels that may be far from the stored ones.
-    """
+    """Say how far a picture moved."""
     if stored == new:
         return
     a, b = (
@@ -232,13 +234,7 @@ def moves(
     new: list[Mapping[str, Any]],
     tolerance: Tolerance = USUAL,
 ) -> Iterator[Move]:
-    """List all that moved between two outputs of a cell.
-
-    Args:
-        stored: The notebook's outputs.
-        new: What the code gave now.
-        tolerance: How far they may be off.
-    """
+    """List all that moved between two outputs of a cell."""
     before, after = flatten(stored), flatten(new)
     if [kind for kind, _ in before] != [kind for kind, _ in after]:
         kinds = ([kind for kind, _ in parts] for parts in (before, after))
@@ -262,15 +258,77 @@ def outputs_differ(
     new: list[Mapping[str, Any]],
     tolerance: Tolerance = USUAL,
 ) -> str | None:
-    """Compare all outputs of a cell.
-
-    Args:
-        stored: The notebook's outputs.
-        new: What the code gave now.
-        tolerance: How far they may be off.
-
-    Returns:
-        What differs first, in words, or None.
-    """
+    """Compare all outputs of a cell."""
     found = moves(stored, new, tolerance)
     return next((move.what for move in found if move.share > 1), None)
+
+
+def shrink_png(data: bytes) -> bytes:
+    """Store a picture in a third of its bytes, with no difference that one could see.
+
+    A chart has some hundred shades; 256 chosen colors hold them all, to within a few
+    steps out of 255. Where they do not (a photograph), all colors are kept.
+    """
+    image = Image.open(io.BytesIO(data), formats=["PNG"])
+    opaque = image.mode == "RGB" or (
+        image.mode == "RGBA" and image.getchannel("A").getextrema() == (255, 255)
+    )
+    if opaque:
+        image = image.convert("RGB")
+        few = image.quantize(
+            COLORS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE
+        )
+        change = np.asarray(ImageChops.difference(image, few.convert("RGB")))
+        image = few if change.max() <= UNSEEN else image
+    # Pillow writes what a decoder needs: no program's name, no date, no resolution.
+    buffer = io.BytesIO()
+    image.save(buffer, format="png", optimize=True)
+    return buffer.getvalue()
+
+
+def clean_outputs(outputs: list[dict[str, Any]], source: str) -> list[dict[str, Any]]:
+    """Bring the outputs of one cell into their fixed form.
+
+    Raises:
+        ValueError: If an output cannot be the same next time.
+    """
+    cleaned: list[dict[str, Any]] = []
+    for output in outputs:
+        kind = output["output_type"]
+        if kind == "stream":
+            previous = cleaned[-1] if cleaned else None
+            if previous and previous.get("name") == output["name"]:
+                previous["text"] += output["text"]
+                continue
+        elif kind == "error":
+            output["traceback"] = [f"{output['ename']}: {output['evalue']}"]
+        else:
+            png = output["data"].get("image/png")
+            if png is not None:
+                small = shrink_png(base64.b64decode(png))
+                output["data"]["image/png"] = base64.b64encode(small).decode()
+        cleaned.append(output)
+    refuse_unstable(cleaned, source)
+    return cleaned
+
+
+def refuse_unstable(outputs: list[dict[str, Any]], source: str) -> None:
+    """Raise on an output that the next run, or another machine, would change."""
+    where = f"in the cell that starts with {source.strip().splitlines()[0]!r}"
+    for output in outputs:
+        if output.get("name") == "stderr":
+            raise ValueError(
+                "a chapter prints nothing to stderr: got "
+                f"{output['text'].strip()!r} {where}. Mend what warns, or silence it "
+                "by name with warnings.filterwarnings."
+            )
+        texts = [output.get("text", ""), output.get("evalue", "")]
+        texts += [v for k, v in output.get("data", {}).items() if k.startswith("text/")]
+        for text in texts:
+            for what, pattern in UNSTABLE.items():
+                match = pattern.search(text)
+                if match:
+                    raise ValueError(
+                        f"an output must not hold {what}: got {match[0]!r} {where}. "
+                        "Print something that is the same everywhere."
+                    )

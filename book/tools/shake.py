@@ -20,19 +20,21 @@ import multiprocessing
 import os
 import sys
 import time
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import wraps
 from itertools import starmap
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import numpy as np
 from compare import Move, moves, read_tolerance
 from kernels import compiled
 from nbformat import NotebookNode
-from notebook_pairs import code_of, read_cells
-from notebooks import ROOT, find_chapters, run_cells
+from notebooks import ROOT, code_of, find_chapters, read_cells, run_cells
 
 FOLDER = "_build/shaken"
 HALF = 0.5
@@ -40,7 +42,7 @@ TIMEOUT = 900  # seconds for a cell: without wide instructions all takes longer
 NUDGE = """\
 import sys
 sys.path.insert(0, {folder!r})
-from nudge import nudge
+from shake import nudge
 nudge()
 sys.path.remove({folder!r})"""
 
@@ -93,18 +95,94 @@ SHAKES: Mapping[str, Shake] = {
 }
 
 
-def run(path: Path, shake: Shake, cache: Mapping[str, str]) -> NotebookNode:
-    """Execute a page as another machine would.
+def signs(shape: tuple[int, ...], seed: int) -> np.ndarray:
+    """Draw up or down for each of a tensor's numbers.
 
-    Args:
-        path: The page's text.
-        shake: The machine.
-        cache: Variables that say where JAX keeps what it compiles.
-
-    Returns:
-        The page's notebook. A cell that fails keeps its error as its output, and the
-        page goes on.
+    The first draw of a run and the tenth alike depend on the shape alone, so that
+    nothing is drawn where a page draws its own numbers.
     """
+    key = zlib.crc32(repr((seed, tuple(shape))).encode())
+    return np.random.default_rng(key).choice([-np.inf, np.inf], shape)
+
+
+def nudge(seed: int = 0) -> None:
+    """Let every optimizer of this process nudge what it is given."""
+    nudge_torch(seed)
+    nudge_optax(seed)
+    nudge_nnx(seed)
+
+
+def nudge_torch(seed: int) -> None:
+    """Do it where a PyTorch optimizer is made."""
+    import torch
+
+    make = torch.optim.Optimizer.__init__
+
+    @wraps(make)
+    def make_and_nudge(self: Any, *args: Any, **kwargs: Any) -> None:
+        make(self, *args, **kwargs)
+        with torch.no_grad():
+            for group in self.param_groups:
+                for p in group["params"]:
+                    if p.is_floating_point():
+                        way = torch.as_tensor(signs(p.shape, seed)).to(p)
+                        p.copy_(p.nextafter(way))
+
+    torch.optim.Optimizer.__init__ = make_and_nudge
+
+
+def nudge_nnx(seed: int) -> None:
+    """Do it where an NNX optimizer is made."""
+    import jax
+    import jax.numpy as jnp
+    from flax import nnx
+
+    make = nnx.Optimizer.__init__
+
+    @wraps(make)
+    def make_and_nudge(self: Any, model: Any, *args: Any, **kwargs: Any) -> None:
+        state = nnx.state(model, nnx.Param)
+        nnx.update(model, jax.tree.map(lambda p: p + step_of(p, seed, jnp), state))
+        make(self, model, *args, **kwargs)
+
+    nnx.Optimizer.__init__ = make_and_nudge
+
+
+def nudge_optax(seed: int) -> None:
+    """Do it in Adam's first update, for trainings that are functions of arrays."""
+    import jax
+    import jax.numpy as jnp
+    import optax
+
+    adam = optax.adam
+
+    @wraps(adam)
+    def nudging_adam(*args: Any, **kwargs: Any) -> Any:
+        inner = adam(*args, **kwargs)
+
+        def init(params: Any) -> Any:
+            steps = jax.tree.map(lambda p: step_of(p, seed, jnp), params)
+            return inner.init(params), steps
+
+        def update(updates: Any, state: Any, params: Any = None) -> Any:
+            updates, moments = inner.update(updates, state[0], params)
+            updates = jax.tree.map(jnp.add, updates, state[1])
+            return updates, (moments, jax.tree.map(jnp.zeros_like, state[1]))
+
+        return optax.GradientTransformation(init, update)
+
+    optax.adam = nudging_adam
+
+
+def step_of(p: Any, seed: int, jnp: Any) -> Any:
+    """Say how far each number of an array is from its chosen neighbor."""
+    if not jnp.issubdtype(p.dtype, jnp.floating):
+        return jnp.zeros_like(p)
+    return jnp.nextafter(p, jnp.asarray(signs(p.shape, seed), p.dtype)) - p
+
+
+def run(path: Path, shake: Shake, cache: Mapping[str, str]) -> NotebookNode:
+    """Execute a page as another machine would."""
     notebook = read_cells(path.read_text("utf-8"))
     if shake.nudge:
         source = NUDGE.format(folder=str(Path(__file__).parent))
@@ -132,10 +210,6 @@ def find_moves(
     stored: NotebookNode, shaken: Mapping[str, NotebookNode]
 ) -> Iterator[tuple[int, str, Move]]:
     """Compare a page's outputs with what it gave under the shakes.
-
-    Args:
-        stored: The notebook as it is published.
-        shaken: The same, executed under each shake.
 
     Yields:
         Number of the code cell (from 0), name of the shake, and the largest move of

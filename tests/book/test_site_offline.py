@@ -1,10 +1,9 @@
 """The built site in an archive, opened from a folder in a real browser."""
 
 import re
+import shutil
 import subprocess
-import zipfile
 
-import offline
 import pytest
 from small_books import ROOT
 from stills import find_browser
@@ -18,10 +17,9 @@ def unpacked(tmp_path_factory):
     if find_browser() is None or not (SITE / "searchindex.js").exists():
         pytest.skip("needs Chromium and the built book")
     folder = tmp_path_factory.mktemp("offline")
-    offline.pack(SITE, folder / "course.zip")
-    with zipfile.ZipFile(folder / "course.zip") as archive:
-        archive.extractall(folder)
-    return folder / "course"
+    shutil.make_archive(str(folder / "course"), "zip", SITE.parent, SITE.name)
+    shutil.unpack_archive(folder / "course.zip", folder)
+    return (folder / SITE.name).rename(folder / "course")
 
 
 def open_file(address, profile):

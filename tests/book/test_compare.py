@@ -1,22 +1,28 @@
-"""Rounding is forgiven, and nothing else is."""
+"""Outputs are stored clean; when compared, rounding is forgiven, and nothing else."""
 
 import base64
 import io
+import json
 import math
 
 import matplotlib as mpl
 import numpy as np
 import pytest
 from compare import (
+    UNSEEN,
     Tolerance,
     image_moves,
     moves,
     outputs_differ,
     read_tolerance,
+    shrink_png,
     text_moves,
 )
+from kernels import KEY, compare_machines, describe_machine, instruction_set
 from matplotlib.figure import Figure
 from PIL import Image
+from PIL.PngImagePlugin import PngInfo
+from small_books import Book, cell
 
 
 def stream(text):
@@ -231,3 +237,110 @@ def test_a_picture_moves_by_its_share_of_far_pixels():
     (near,) = image_moves(curve(), curve(factor=1.01), 0.05)
     (far,) = image_moves(curve(), curve(factor=1.01), 0.0005)
     assert far.share == pytest.approx(100 * near.share)
+
+
+# How pictures are stored
+
+
+def png(image, **options):
+    buffer = io.BytesIO()
+    image.save(buffer, format="png", **options)
+    return buffer.getvalue()
+
+
+def pixels(data):
+    return np.asarray(Image.open(io.BytesIO(data)).convert("RGBA")).astype(int)
+
+
+@pytest.fixture
+def chart():
+    """A chart with a color map and a curve, as matplotlib writes it."""
+    figure = Figure(figsize=(6, 3), dpi=144)
+    left, right = figure.subplots(1, 2)
+    left.imshow(np.arange(35.0).reshape(5, 7), cmap="Purples")
+    right.plot(np.sin(np.arange(101) / 9))
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png")
+    return buffer.getvalue()
+
+
+def test_a_chart_takes_half_the_bytes_and_looks_the_same(chart):
+    small = shrink_png(chart)
+    assert len(small) < len(chart) / 2
+    assert np.abs(pixels(small) - pixels(chart)).max() <= UNSEEN
+
+
+def test_shrinking_again_changes_nothing(chart):
+    small = shrink_png(chart)
+    assert shrink_png(small) == small
+
+
+def test_many_colors_are_all_kept():
+    noise = np.random.default_rng(7).integers(0, 256, (53, 59, 3), dtype=np.uint8)
+    small = shrink_png(png(Image.fromarray(noise)))
+    np.testing.assert_array_equal(pixels(small)[..., :3], noise)
+
+
+def test_transparency_is_kept():
+    image = Image.new("RGBA", (5, 3), (10, 20, 30, 40))
+    np.testing.assert_array_equal(pixels(shrink_png(png(image))), pixels(png(image)))
+
+
+@pytest.mark.parametrize(
+    ("mode", "color"), [("RGB", (1, 2, 3)), ("RGBA", (1, 2, 3, 4)), ("P", 1)]
+)
+def test_metadata_is_dropped_and_pixels_are_not(mode, color):
+    info = PngInfo()
+    info.add_text("Software", "something 1.0")
+    image = Image.new(mode, (7, 5), color)
+    data = png(image, pnginfo=info, dpi=(144, 144))
+    assert b"something" in data
+    assert b"pHYs" in data
+    stripped = shrink_png(data)
+    assert b"something" not in stripped
+    assert b"pHYs" not in stripped
+    np.testing.assert_array_equal(pixels(stripped), pixels(data))
+
+
+# On which machine
+
+
+def test_a_machine_is_its_instructions_and_its_versions():
+    here = describe_machine()
+    assert set(here) == {
+        "processor",
+        "instructions",
+        "python",
+        *("torch", "jax", "flax", "numpy"),
+    }
+    assert all(here.values())
+
+
+def test_a_limit_for_jax_is_part_of_it():
+    limited = instruction_set({"XLA_FLAGS": "--a=b --xla_cpu_max_isa=AVX2"})
+    assert limited.endswith(" and AVX2 in XLA")
+
+
+def test_what_differs_is_said_and_nothing_else():
+    stored = {"instructions": "AVX512", "torch": "2.13.0", "jax": "0.10.2"}
+    here = stored | {"instructions": "AVX2", "torch": "2.15.0"}
+    assert compare_machines(stored, here) == (
+        "It was stored with AVX512, torch 2.13.0; this is AVX2, torch 2.15.0."
+    )
+    assert "such a machine as this" in compare_machines(stored, dict(stored))
+    assert "is not noted" in compare_machines(None, here)
+
+
+@pytest.mark.filterwarnings("default")
+def test_executing_notes_the_machine_and_a_prose_edit_keeps_the_note(tmp_path):
+    book = Book(tmp_path)
+    book.write(cell("print(6 * 7)"))
+    assert book.tool()[0] == 0
+    notebook = json.loads(book.notebook.read_text("utf-8"))
+    assert notebook["metadata"][KEY] == describe_machine()
+    notebook["metadata"][KEY]["instructions"] = "another"
+    book.notebook.write_text(json.dumps(notebook), "utf-8")
+    book.text.write_text(book.text.read_text("utf-8") + "\nMore words.\n", "utf-8")
+    assert book.tool()[0] == 0
+    kept = json.loads(book.notebook.read_text("utf-8"))
+    assert kept["metadata"][KEY]["instructions"] == "another"

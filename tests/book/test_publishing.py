@@ -1,12 +1,12 @@
-"""The site needs no other host, and knows its own address."""
+"""The site knows its own address, and says what each page is about."""
 
 import re
 from types import SimpleNamespace
 
 import pytest
 import yaml
-from publishing import fill_in_addresses, pages_address
-from small_books import ROOT, cell
+from publishing import fill_in_addresses, pages_address, shorten
+from small_books import ROOT
 
 
 @pytest.mark.parametrize(
@@ -85,15 +85,11 @@ def test_the_repository_and_the_title_stand_in_one_place():
         assert len(re.findall(rf"^[^#\n]*: {value}$", text, re.MULTILINE)) == 1
 
 
-def test_live_code_is_left_out(book):
-    book.write(cell("1"))
-    status, page, said = book.build("sphinx_thebe", "publishing", thebe_config={})
-    assert status == 0, said
-    assert "thebe.js" not in page
-    assert "unpkg" not in page
-
-
-def test_without_the_extension_it_would_be_fetched(book):
-    book.write(cell("1"))
-    _, page, _ = book.build("sphinx_thebe", thebe_config={})
-    assert "unpkg" in page
+def test_a_description_is_cut_after_a_sentence_or_a_word():
+    whole = "A sentence that says what its page is about."
+    assert shorten(f"{whole} " + "word " * 50, limit=60) == whole
+    # One that says nearly nothing isn't left alone.
+    assert shorten("Short one. " + "word " * 50, limit=60).endswith("word word …")
+    cut = shorten("word " * 50, limit=60)
+    assert len(cut) <= 60
+    assert cut.endswith("word …")

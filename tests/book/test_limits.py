@@ -1,17 +1,14 @@
 """A page is one sitting: what each asks of a reader, and the limits."""
 
 import re
-import tomllib
 
-import limits as pages
+import limits
 import notebooks
-import page_measures
 import pytest
-from notebook_pairs import read_cells
-from page_measures import CLAIMS_TAG
+from limits import CLAIMS_TAG, find_faults, is_optional, measure_text
+from notebooks import read_cells
 from small_books import HEADER, ROOT, cell, contents
 
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 PATHS = {
     path.relative_to(ROOT).with_suffix("").as_posix(): path
     for path in notebooks.find_chapters(ROOT / "book", [])
@@ -20,7 +17,7 @@ PATHS = {
 
 @pytest.mark.parametrize("name", sorted(PATHS))
 def test_a_page_keeps_to_its_limits(name):
-    assert pages.find_faults(PATHS[name].read_text("utf-8")) == []
+    assert find_faults(PATHS[name].read_text("utf-8")) == []
 
 
 # `+ 1$` at the beginning of a line is an item of a list, and the formula is lost.
@@ -35,15 +32,9 @@ def test_no_line_within_a_formula_begins_a_list(name):
         assert not [part for part in formulas if item.search(part)]
 
 
-def test_no_page_is_exempt_from_these_limits_or_from_the_style():
-    ruff = PROJECT["tool"]["ruff"]
-    assert ruff["extend-exclude"] == ["*.md", "_build"]
-
-
 def test_the_table_has_every_page(capsys):
-    assert pages.main([]) == 0
+    assert limits.main([]) == 0
     table = capsys.readouterr().out
-    print(table)
     slugs = [line.split()[0].rstrip("*") for line in table.splitlines()[1:]]
     assert sorted(slugs) == sorted(path.stem for path in PATHS.values())
 
@@ -51,9 +42,9 @@ def test_the_table_has_every_page(capsys):
 def test_a_page_builds_on_earlier_ones_and_no_road_on_an_optional_page():
     order = [(ROOT / f"{name}.md").resolve() for name, _ in contents()]
     there = set(PATHS.values())
-    optional = {path for path in there if pages.is_optional(path.read_text("utf-8"))}
+    optional = {path for path in there if is_optional(path.read_text("utf-8"))}
     for name, path in PATHS.items():
-        for needed in pages.builds_on(path):
+        for needed in limits.builds_on(path):
             assert needed in there, f"{name} builds on {needed}, which is no page"
             if path not in optional:
                 assert needed not in optional, f"{name} builds on {needed.stem}"
@@ -65,7 +56,7 @@ def test_optional_pages_stand_under_a_chapter_and_the_others_do_not():
     for name, under in contents():
         if name in PATHS:
             text = PATHS[name].read_text("utf-8")
-            assert pages.is_optional(text) == under, name
+            assert is_optional(text) == under, name
 
 
 # From here on: does the measure measure?
@@ -104,7 +95,7 @@ def write(*parts, sign=SIGN):
 
 
 def measured(*parts, sign=SIGN):
-    return pages.measure_text(write(*parts, sign=sign))
+    return measure_text(write(*parts, sign=sign))
 
 
 @pytest.mark.parametrize(
@@ -143,16 +134,13 @@ def test_lines_are_counted_in_the_longer_tab_and_in_two_kinds():
         "\n```python\nx = 1\ny = 2\n```\n",
         "\n```{code-block} python\nz = 1\n```\n",
         "\n```text\nno code\n```\n",
+        cell("assert 1 > 0\n" * 99, "remove-cell", CLAIMS_TAG),
         exercise("By hand"),
     )
     assert page.visible == 2 + 3 + 2 + 1
     assert page.folded == 2 + 1
     assert page.longest == 3
-
-
-def test_minutes_come_from_words_and_lines():
-    page = measured("\n" + "word " * 600 + "\n", cell("x = 1\n" * 30))
-    assert page.minutes == 4 + 2
+    assert measured("\n" + "word " * 600 + "\n", cell("x = 1\n" * 30)).minutes == 4 + 2
 
 
 def test_pictures_are_counted_and_the_first_one_s_place():
@@ -205,49 +193,57 @@ LONG = "word " * 2501
     ],
 )
 def test_each_limit_is_noticed(parts, sign, fault):
-    found = pages.find_faults(write(*parts, sign=sign))
+    found = find_faults(write(*parts, sign=sign))
     assert any(fault in one for one in found), found
 
 
 def test_a_page_within_its_limits_has_no_fault_until_it_runs_too_long():
-    assert pages.find_faults(write(*GOOD), seconds=44) == []
-    assert pages.find_faults(write(*GOOD), seconds=46) == [
-        "46 seconds, and 45 are the most"
-    ]
+    assert find_faults(write(*GOOD), seconds=44) == []
+    assert find_faults(write(*GOOD), seconds=46) == ["46 seconds, and 45 are the most"]
 
 
-def test_an_optional_page_may_be_longer_and_needs_fewer_exercises():
-    sign = SIGN.replace("*7", "*Optional · 7")
-    long = (f"\n{LONG}\n", *GOOD[1:3])
-    assert pages.find_faults(write(*long, sign=sign)) == []
-    assert pages.find_faults(write(*GOOD[:2], sign=sign)) == [
-        "1 exercises: there are 2 to 6"
-    ]
-
-
-def test_an_appendix_is_limited_as_an_optional_page_and_needs_no_exercise():
-    sign = SIGN.replace("*7", "*Appendix · 7")
-    assert pages.find_faults(write(FIGURE, f"\n{LONG}\n", sign=sign)) == []
-    assert not pages.is_optional(write(FIGURE, sign=sign))
-    assert pages.find_faults(write(f"\n{LONG * 2}\n", sign=sign)) == [
-        "5002 words of prose, and 3000 are the most"
-    ]
+@pytest.mark.parametrize(
+    ("kind", "parts", "faults"),
+    [
+        ("Optional", (f"\n{LONG}\n", *GOOD[1:3]), []),
+        ("Optional", GOOD[:2], ["1 exercises: there are 2 to 6"]),
+        ("Appendix", (f"\n{LONG}\n",), []),
+        (
+            "Appendix",
+            (f"\n{LONG * 2}\n",),
+            ["5002 words of prose, and 3000 are the most"],
+        ),
+    ],
+)
+def test_a_page_beside_the_road_may_be_longer_and_needs_fewer_exercises(
+    kind, parts, faults
+):
+    text = write(*parts, sign=SIGN.replace("*7", f"*{kind} · 7"))
+    assert find_faults(text) == faults
+    assert is_optional(text) == (kind == "Optional")
 
 
 def test_what_a_page_builds_on_is_read(tmp_path):
     (tmp_path / "part").mkdir()
     path = tmp_path / "part" / "page.md"
     path.write_text(write())
-    assert pages.builds_on(path) == [
+    assert limits.builds_on(path) == [
         tmp_path / "part" / f"{n}.md" for n in ("one", "two")
     ]
 
 
 def test_the_tool_writes_the_minutes_and_notices_stale_ones(book):
-    book.text.write_text(write("\n" + "word " * 600 + "\n", cell("print(1)")))
+    parts = (
+        "\n" + "word " * 600 + "\n",
+        cell("print(1)"),
+        exercise("Why · hard · 9 minutes"),
+    )
+    book.text.write_text(write(*parts))
     assert book.tool()[0] == 0
-    assert "*4 minutes · builds on [One]" in book.text.read_text()
-    assert "*4 minutes · builds on [One]" in book.notebook.read_text()
+    for path in (book.text, book.notebook):
+        assert (
+            "*4 minutes, and 9 for the exercises · builds on [One]" in path.read_text()
+        )
     assert book.tool("--check") == (0, "")
     book.text.write_text(book.text.read_text() + "\n" + "word " * 600 + "\n")
     assert "the minutes under the title are outdated" in book.tool("--check")[1]
@@ -255,17 +251,11 @@ def test_the_tool_writes_the_minutes_and_notices_stale_ones(book):
     assert "*8 minutes" in book.text.read_text()
 
 
-def test_the_minutes_of_the_exercises_stand_beside_the_lessons(book):
-    book.text.write_text(write(*GOOD))
-    book.tool()
-    assert "minutes, and 45 for the exercises · builds on" in book.text.read_text()
-
-
 def test_the_cell_for_colab_stands_under_the_line_of_minutes(book):
     book.text.write_text(write(cell("print(1)"), sign="Words."))
     book.tool()
     text = book.text.read_text()
-    title = page_measures.TITLE.search(text)
+    title = limits.TITLE.search(text)
     assert text[title.end() :].startswith("\n```{code-cell} ipython3\n:tags: [remove-")
     # A line that is written later goes above the cell, wherever its author put it.
     book.text.write_text(text.replace("\nWords.\n", f"\n{SIGN}\n\nWords.\n"))
@@ -293,8 +283,3 @@ def test_what_a_page_says_of_what_it_trained_is_asserted(name):
         assert "remove-cell" in claim.metadata["tags"], claim.source
         assert re.search(r"^\s*assert ", claim.source, re.MULTILINE), claim.source
         assert "print(" not in claim.source
-
-
-def test_claims_count_for_no_limit():
-    claim = cell("assert 1 > 0\n" * 99, "remove-cell", CLAIMS_TAG)
-    assert pages.measure_text(HEADER + claim) == pages.measure_text(HEADER)
