@@ -45,7 +45,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # One step after the other, also under `make -j`: the tests are spread out already.
 .NOTPARALLEL:
-.PHONY: help book test quick notebooks clean homework grade student pdf slides lint unit outputs site shake bench weekly
+.PHONY: help book test quick notebooks clean homework grade student pdf zip lint unit outputs site shake bench weekly
 
 help: ## List what can be made
 	@echo "make TARGET, where TARGET is one of"
@@ -80,7 +80,7 @@ quick: lint ## Style, types, and the tests of what changed since main
 	$(BIN)/python tools/changed.py --jobs $(JOBS) $(if $(BASE),--base $(BASE))
 
 notebooks: $(BINDERY) ## Execute the chapters whose code changed, and draw the map of pages
-	$(BIN)/python book/_ext/notebooks.py
+	$(BIN)/python book/tools/notebooks.py
 	$(BIN)/python book/figures/road.py
 
 clean: ## Remove what was built; the next command sets everything up again
@@ -111,18 +111,18 @@ student: $(BINDERY) ## Site and notebooks without solutions, and the solutions a
 
 # Of all pages, or of some: `make pdf PAGES="gpt positions"`. It prints what `make book` built.
 pdf: $(BINDERY) ## Print each page, and the book with bookmarks, with Chromium
-	$(BIN)/python book/_ext/paper.py $(PAGES)
+	$(BIN)/python book/tools/paper.py $(PAGES)
 
-# Of the pages on the road, or of some: `make slides PAGES="gpt positions"`, after `make book`.
-slides: $(BINDERY) ## Make a deck of slides for each page of the road
-	$(BIN)/python book/_ext/slides.py $(PAGES)
+zip: $(BINDERY) ## Pack what `make book` built into one archive, to read offline
+	@mkdir -p _build/zip
+	$(BIN)/python -c 'import shutil; shutil.make_archive("_build/zip/course", "zip", "_build", "html")'
 
 # What `make test` is made of, to run alone.
 lint: $(INSTALLED) ## Style, types, and each chapter's text beside its notebook (part of test)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/basedpyright --pythonpath $(BIN)/python
-	$(BIN)/python book/_ext/notebooks.py --check
+	$(BIN)/python book/tools/notebooks.py --check
 
 # Every shape that a signature states is checked as well: see pyproject.toml. A file's
 # tests run in one process: what it builds is built once.
@@ -135,7 +135,7 @@ unit: $(INSTALLED) ## Tests of the package, the homework, the book's tools (part
 outputs: $(INSTALLED) ## Run the notebooks, compare with what is stored (part of test)
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile book \
 		--nbval$(if $(COMPARE),-$(COMPARE)) --nbval-current-env --nbval-cell-timeout 300
-	$(BIN)/python book/_ext/pages.py
+	$(BIN)/python book/tools/limits.py
 
 # --all: nothing is left of what an earlier build made.
 site: $(INSTALLED) ## Build the book from nothing and test the pages (part of test)
@@ -145,7 +145,7 @@ site: $(INSTALLED) ## Build the book from nothing and test the pages (part of te
 # Of all pages, or of some: `make shake PAGES="attention depth"`. SHAKES="sse nudge" for these.
 PAGES ?=
 shake: $(INSTALLED) ## Run pages as other processors would: which outputs move?
-	$(BIN)/python book/_ext/shake.py $(PAGES) --jobs $(JOBS) \
+	$(BIN)/python book/tools/shake.py $(PAGES) --jobs $(JOBS) \
 		$(if $(SHAKES),--shake $(SHAKES))
 
 # All cores: with one thread in PyTorch only, JAX would run against a bound opponent.
@@ -170,7 +170,7 @@ weekly-newest:
 	$(MAKE) unit outputs site VENV=.venv-newest CONSTRAINTS=/dev/null COMPARE=lax \
 		PYTEST_ADDOPTS="-W default"
 weekly-phone: book # Lighthouse: needs Node and Chromium, and an idle machine
-	$(PYTHON) tools/lighthouse.py
+	npx --yes @lhci/cli@0.14.0 autorun --config=.github/lighthouse.yml
 
 # Redone when what is wanted changes, else never. The stamp comes last: a set-up that was
 # interrupted starts again. Whoever has everything has what the book needs.

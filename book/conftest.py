@@ -2,7 +2,7 @@
 
 `pytest --nbval --nbval-current-env -n 2 --dist loadfile book` runs every notebook, and
 with `--nbval-lax` in place of `--nbval` it compares nothing, for other versions.
-nbval compares character by character. Here the comparison of `_ext/tolerance.py` takes
+nbval compares character by character. Here the comparison of `tools/compare.py` takes
 its place, which forgives rounding and nothing else, and kernels start in the
 environment that the stored outputs came from.
 """
@@ -17,16 +17,21 @@ from unittest import mock
 
 import pytest
 
-sys.path[:0] = [str(Path(__file__).parent / folder) for folder in ("_ext", "tools")]
+sys.path.insert(0, str(Path(__file__).parent / "tools"))
 
+from compare import outputs_differ, read_tolerance
 from forked_kernels import USABLE, use_forks
-from kernel_environment import compiled, kernel_environment
-from pages import ROOT, SECONDS, read_seconds
-from provenance import KEY, compare_machines, describe_machine
-from tolerance import outputs_differ, read_tolerance
+from kernels import (
+    KEY,
+    compare_machines,
+    compiled,
+    describe_machine,
+    kernel_environment,
+)
+from limits import ROOT, SECONDS, read_seconds
 
-# Most of what a page compiles runs a few times: compiled less hard, pages take an eighth
-# less. They round otherwise then, as on another processor; outputs must forgive that.
+# Most of what a page compiles runs a few times: compiled less hard, pages take an
+# eighth less. They round otherwise then, as on another processor, and are forgiven it.
 LEAN = {"XLA_FLAGS": "--xla_llvm_disable_expensive_passes=true"}
 
 # Beside the chapters lie programs and pictures: no tests.
@@ -77,7 +82,7 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_terminal_summary(terminalreporter):
-    """Write down how long each page ran, for the table of `_ext/pages.py`."""
+    """Write down how long each page ran, for the table of `tools/limits.py`."""
     ran = defaultdict(float)
     for report in chain.from_iterable(terminalreporter.stats.values()):
         path = Path(getattr(report, "nodeid", "").partition("::")[0])

@@ -16,7 +16,7 @@ import yaml
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
 
-from hidden_solutions import only_solutions  # noqa: E402
+from exercises import only_solutions  # noqa: E402
 
 BUILD = ("build", ".", "-W", "-n", "--keep-going", "--path-output")
 

@@ -1,12 +1,10 @@
-"""What is published and what is promised: the wheel, the versions, the commands."""
+"""What is published and what is promised: the wheel, the versions."""
 
 import ast
-import os
 import re
 import runpy
 import subprocess
 import sys
-import tarfile
 import tomllib
 import zipfile
 from email.parser import Parser
@@ -23,16 +21,6 @@ ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 EXTRAS = PROJECT["project"]["optional-dependencies"]
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
-WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
-# Whatever tells a person or a server what to type.
-INSTRUCTIONS = [
-    ROOT / ".ci" / "run",
-    ROOT / ".pre-commit-config.yaml",
-    ROOT / "CONTRIBUTING.md",
-    ROOT / "README.md",
-    ROOT / "book" / "appendices" / "setup.md",
-    *WORKFLOWS,
-]
 
 
 def pins(name: str) -> dict[str, str]:
@@ -50,16 +38,6 @@ def requirements(*extras: str) -> list[Requirement]:
     return needs
 
 
-def commands(path: Path) -> str:
-    """The part of an instruction that is to be typed: no prose, no comments."""
-    text = path.read_text(encoding="utf-8")
-    if path.suffix == ".md":
-        fenced = re.findall(r"^```bash\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-        inline = re.findall(r"`((?:make|pip|python|\.venv)[^`]*)`", text)
-        text = "\n".join([*fenced, *inline])
-    return re.sub(r"(^|\s)#.*", "", text)
-
-
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory) -> zipfile.ZipFile:
     """The package as `pip` would install it."""
@@ -72,36 +50,6 @@ def wheel(tmp_path_factory) -> zipfile.ZipFile:
     )
     (built,) = out.glob("*.whl")
     return zipfile.ZipFile(built)
-
-
-def test_a_source_archive_has_the_package_and_the_tests_that_need_nothing_else(
-    tmp_path,
-):
-    """No master, no marker, no page: those are the repository's."""
-    command = [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d"]
-    subprocess.run([*command, tmp_path], cwd=ROOT, check=True, capture_output=True)
-    (built,) = tmp_path.glob("*.tar.gz")
-    with tarfile.open(built) as archive:
-        archive.extractall(tmp_path, filter="data")
-    (folder,) = (path for path in tmp_path.iterdir() if path.is_dir())
-    got = {path.relative_to(folder).as_posix() for path in folder.rglob("*.*")}
-    tops = {name.partition("/")[0] for name in got} - {"PKG-INFO", ".gitignore"}
-    about = {"README.md", "CITATION.cff", "pyproject.toml"}
-    assert tops == {"course_lib", "tests", *about}
-    ours = (ROOT / "course_lib").rglob("*.*")
-    package = {p.relative_to(ROOT).as_posix() for p in ours if p.is_file()}
-    assert {n for n in package if "__pycache__" not in n} <= got
-    # Whatever its tests import is there, and so are the files that they read.
-    listed = [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider"]
-    made = subprocess.run(
-        [*listed, "--collect-only", "tests"],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(folder)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert made.returncode == 0, made.stdout[-2000:]
 
 
 def metadata(wheel: zipfile.ZipFile):
@@ -175,22 +123,6 @@ def test_pins_are_for_every_machine():
             assert re.fullmatch(r"[\w.!]+", version), f"{name}: {package}=={version}"
 
 
-@pytest.mark.parametrize("path", INSTRUCTIONS, ids=lambda p: p.name)
-def test_every_command_that_is_named_exists(path):
-    text = commands(path)
-    targets = set(re.findall(r"^([a-z]+):", MAKEFILE, re.MULTILINE))
-    for call in re.findall(r"\bmake((?: +[\w=./]+)+)", text):
-        named = {word for word in call.split() if "=" not in word}
-        assert named <= targets, f"make has no {named - targets}"
-    for wanted in re.findall(r"(?:\.|course_lib)\[([\w,]+)\]", text):
-        assert set(wanted.split(",")) <= set(EXTRAS), f"there is no extra [{wanted}]"
-    for file in re.findall(
-        r"\b(?:book|tests)/[\w/]+\.py\b|\bconstraints[\w-]*\.txt", text
-    ):
-        assert (ROOT / file).is_file(), f"{file} does not exist"
-    assert not re.search(r"--(extra-)?index-url|--find-links", text)
-
-
 def test_the_files_that_contributing_names_are_there():
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     roots = "book|course_lib|homework|tests|tools"
@@ -202,96 +134,9 @@ def test_the_files_that_contributing_names_are_there():
         assert list(ROOT.glob(pattern)), name
 
 
-def test_the_makefile_calls_files_that_exist():
-    for file in re.findall(r"\b(?:book|tests)/[\w/]+\.py\b", MAKEFILE):
-        assert (ROOT / file).is_file(), f"{file} does not exist"
-    for module in re.findall(r"-m ([a-z]+)$", MAKEFILE, re.MULTILINE):
-        assert (ROOT / module / "__main__.py").is_file(), f"{module} cannot be run"
-
-
-@pytest.mark.parametrize(
-    ("cores", "gigabytes", "processes"), [(2, 64, 2), (16, 8, 3), (8, 1, 1)]
-)
-def test_the_tests_take_as_many_processes_as_there_is_room_for(
-    monkeypatch, capsys, cores, gigabytes, processes
-):
-    sizes = {"SC_PAGE_SIZE": 4000, "SC_PHYS_PAGES": gigabytes * 250_000}
-    monkeypatch.setattr("os.cpu_count", lambda: cores)
-    monkeypatch.setattr("os.sysconf", sizes.get)
-    exec(
-        re.search(r"^FIT := (.*?)\n\n?[^\t]", MAKEFILE, re.M | re.S)[1].replace(
-            "\\\n", ""
-        )
-    )
-    assert capsys.readouterr().out == f"{processes}\n"
-
-
-def test_the_readme_begins_with_the_two_commands():
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    first = re.search(r"^```bash\n(.*?)^```", readme, re.MULTILINE | re.DOTALL)
-    assert re.findall(r"^make \w+", first[1], re.MULTILINE) == [
-        "make book",
-        "make test",
-    ]
-
-
-def test_a_build_server_runs_the_same_checks_as_a_person():
-    (last,) = re.findall(r"^exec (.*)$", (ROOT / ".ci/run").read_text(), re.MULTILINE)
-    assert last == "make test"
-    assert (ROOT / ".ci/run").stat().st_mode & 0o111, ".ci/run cannot be executed"
-    steps = yaml.safe_load((ROOT / ".github/workflows/test.yml").read_text())["jobs"]
-    assert "bash .ci/run" in [s.get("run") for s in steps["everything"]["steps"]]
-
-
-def test_nothing_is_published_that_the_checks_have_not_passed():
-    def jobs(name):
-        text = (ROOT / f".github/workflows/{name}.yml").read_text(encoding="utf-8")
-        return yaml.safe_load(text)["jobs"]
-
-    deploying = [
-        (path.stem, name)
-        for path in WORKFLOWS
-        for name, job in jobs(path.stem).items()
-        if "deploy-pages" in str(job)
-    ]
-    assert deploying == [("publish", "publish")]
-    publish = jobs("publish")
-    assert publish["publish"]["needs"] == "assemble"
-    assert publish["assemble"]["needs"] == jobs("release")["release"]["needs"] == "test"
-    for name in ("publish", "release"):
-        assert jobs(name)["test"] == {"uses": "./.github/workflows/test.yml"}
-    # What is deployed is what was checked, with what was released before: no step of
-    # its own builds anything.
-    assert not [step for step in publish["publish"]["steps"] if "run" in step]
-    ran = [step["run"] for step in publish["assemble"]["steps"] if "run" in step]
-    assert ran == ["python3 tools/versions.py site"]
-    steps = [str(step) for step in jobs("test")["everything"]["steps"]]
-    (checked,) = (i for i, step in enumerate(steps) if "bash .ci/run" in step)
-    (stored,) = (i for i, step in enumerate(steps) if "upload-artifact" in step)
-    assert checked < stored
-    # The same artifact under one name, wherever it is taken up again.
-    for job in (publish["assemble"], jobs("release")["release"]):
-        (taken,) = (s for s in job["steps"] if "download-artifact" in str(s))
-        assert f"'name': '{taken['with']['name']}'" in steps[stored]
-
-
-@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda p: p.stem)
-def test_each_step_of_a_workflow_says_what_it_does(path):
-    jobs = yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"]
-    for name, job in jobs.items():
-        if "uses" in job:  # another workflow, which this test reads too
-            assert (ROOT / job["uses"]).resolve() in WORKFLOWS, name
-            continue
-        assert job["timeout-minutes"] <= 90, name
-        for step in job["steps"]:
-            assert ("run" in step) != ("uses" in step), f"{name}: {step}"
-            if "uses" in step:
-                assert re.fullmatch(r"actions/[\w-]+@v\d+", step["uses"])
-
-
 def test_make_and_the_notebooks_share_one_environment():
     told = dict(re.findall(r"^export (\w+) := (\S+)$", MAKEFILE, re.MULTILINE))
-    book = runpy.run_path(str(ROOT / "book/_ext/kernel_environment.py"))["ENVIRONMENT"]
+    book = runpy.run_path(str(ROOT / "book/tools/kernels.py"))["ENVIRONMENT"]
     shared = {name for name in told if not name.startswith("PIP_")}
     assert {"COURSE_QUIET", "MALLOC_ARENA_MAX"} <= shared
     assert {name: told[name] for name in shared} == {
@@ -302,8 +147,8 @@ def test_make_and_the_notebooks_share_one_environment():
 def test_the_address_of_the_repository_stands_in_one_place():
     config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
     owner = "/".join(config["repository"]["url"].split("/")[-2:])
-    sources = [ROOT / "pyproject.toml", ROOT / "Makefile", *INSTRUCTIONS]
-    sources += (ROOT / "book").glob("_ext/*.py")
+    sources = [ROOT / "pyproject.toml", ROOT / "Makefile", ROOT / "README.md"]
+    sources += [*(ROOT / "book").glob("_ext/*.py"), *(ROOT / "book").glob("tools/*.py")]
     sources += (ROOT / "course_lib").rglob("*.py")
     assert [p.name for p in sources if owner in p.read_text(encoding="utf-8")] == []
 

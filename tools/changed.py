@@ -1,26 +1,18 @@
 """Run the tests of what changed since main, as `make quick` does.
 
-`python tools/changed.py` looks at what was committed since the branch left main and at
-what isn't committed yet. Which tests that concerns follows from the house's rule, that
-a page, a module and a test share a name, and from what imports what:
-
-- the tests of its name: of `course_lib/torch/multihead.py`, all `test_multihead*.py`;
-- the tests that import it or name it, and those that have the name of a module that
-  imports it: `test_block.py`;
-- those that a whole folder has, in the table `ABOUT`;
-- of a page whose code changed, and so its notebook: the notebook, run and compared.
-
-Where that would take far longer than two minutes, the tests of its own name have to do,
-and the end says what is left to `make test`.
+By the house's rule a page, a module and a test share a name. So what changed, and is
+committed since the branch left main or isn't yet, has these tests: those of its name
+(of `course_lib/torch/multihead.py`, all `test_multihead*.py`), those that import it or
+read it by its name, those of the modules that import it, and those of its folder, in
+the table `ABOUT`. A page's notebook is run and compared. Where that would take far
+longer than two minutes, the end says what is left to `make test`.
 """
 
 import argparse
-import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -28,54 +20,29 @@ ROOT = Path(__file__).parents[1]
 AT_MOST = 12  # test files beside those of a changed file's own name
 PAGES_AT_MOST = 2
 # They read what another target has built.
-AFTER = {
-    Path("tests/book/test_site.py"): "site",
-    Path("tests/book/test_site_accessibility.py"): "site",
-    Path("tests/book/test_site_offline.py"): "site",
-    Path("tests/book/test_site_slides.py"): "site",
-    Path("tests/homework/test_assignments.py"): "assignments",
-}
+BUILT = re.compile(r"tests/(book/test_site.*|homework/test_assignments)\.py")
 # What holds for each file of a folder. `*` crosses slashes, too.
 ABOUT = {
     "course_lib/torch/*": "tests/test_mirror.py",
     "course_lib/nnx/*": "tests/test_mirror.py",
-    "book/*.md": "tests/book/test_pages.py",
     "course_lib/homework/*": "tests/homework/test_slips.py",
+    "book/*.md": "tests/book/test_limits.py",
+    "book/_ext/*": "tests/book/test_extensions.py",
     "book/figures/*": "tests/book/test_figures.py",
     "_toc.yml": "tests/book/test_figures.py",  # the map of the pages
-    "book/words.yml": "tests/book/test_site.py",
-    "homework/*.md": "tests/homework/test_assignments.py",
+    "_config.yml": "tests/book/test_extensions.py",
     ".github/workflows/*": "tests/test_package.py",
 }
 
 
-@dataclass
-class Plan:
-    """What to run, and what not."""
-
-    tests: set[Path] = field(default_factory=set)
-    notebooks: set[Path] = field(default_factory=set)
-    left: list[str] = field(default_factory=list)
-
-
 def git(root: Path, *words: str) -> list[str]:
     """What git answers, line by line; nothing where it has no answer."""
-    done = subprocess.run(
-        ["git", *words], cwd=root, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(["git", *words], cwd=root, capture_output=True, text=True)
     return done.stdout.splitlines() if done.returncode == 0 else []
 
 
 def find_changed(root: Path, base: str | None) -> list[Path]:
-    """List the files that differ from where this branch left main.
-
-    Args:
-        root: The repository.
-        base: What to compare with; by default `origin/main`, or else `main`.
-
-    Raises:
-        ValueError: If git knows none of them.
-    """
+    """List the files that differ from where this branch left main, or another."""
     for name in [base] if base else ["origin/main", "main"]:
         if start := git(root, "merge-base", name, "HEAD"):
             break
@@ -89,127 +56,59 @@ def find_changed(root: Path, base: str | None) -> list[Path]:
     return sorted({Path(name) for name in changed + added})
 
 
-def name_of(path: Path) -> str:
-    """The name by which others import a file."""
-    parts = path.with_suffix("").parts
-    parts = parts[:-1] if parts[-1] == "__init__" else parts
-    return ".".join(parts if parts[0] == "course_lib" else parts[-1:])
-
-
-def imports(source: str) -> set[str]:
-    """Every module that a file may mean by its imports."""
-    names: set[str] = set()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names |= {f"{node.module}.{alias.name}" for alias in node.names}
-            names.add(node.module)
-    return names
-
-
-def slug(name: str) -> str:
-    """What a page, a module and a test have in common."""
-    return name.replace("-", "_")
-
-
-def room(path: Path) -> str | None:
-    """Which tests a name may mean: the book's, those of homework, or the others."""
-    return next((name for name in ("book", "homework") if name in path.parts[:2]), None)
-
-
-class Tests:
-    """The test files of a repository, and what each is about."""
-
-    def __init__(self, root: Path):
-        self.root = root
-        self.sources = read(root, "tests", "test_*.py")
-        self.imports = {path: imports(text) for path, text in self.sources.items()}
-        package = read(root, "course_lib", "*.py")
-        self.package = {path: imports(text) for path, text in package.items()}
-
-    def named(self, path: Path) -> set[Path]:
-        """Those of a file's name or its folder's, in the room for such files."""
-        names = {slug(name) for name in (path.stem, path.parent.name)}
-        name = re.compile(rf"test_({'|'.join(map(re.escape, names))})(_|$)")
-        return {
-            test
-            for test in self.sources
-            if name.match(test.stem) and room(test) == room(path)
-        }
-
-    def using(self, path: Path) -> set[Path]:
-        """Those that import a file, or load it or read it by its name."""
-        names = {path.name} if path.suffix == ".yml" else {path.name, path.stem}
-        words = "|".join(map(re.escape, sorted(names)))
-        word = re.compile(rf"[\"'/]({words})[\"']")
-        imported = name_of(path)
-        if path.parts[0] == "course_lib" or (path.suffix == ".md" and path.parts[1:]):
-            word = re.compile(r"$.")  # their names are everywhere: attention, block
-        return {
-            test
-            for test, text in self.sources.items()
-            if imported in self.imports[test] or word.search(text)
-        }
-
-    def behind(self, path: Path) -> set[Path]:
-        """Those of the modules that import a file."""
-        importing = (
-            module for module, names in self.package.items() if name_of(path) in names
-        )
-        return set().union(*(self.named(m) for m in importing if m.stem != "__init__"))
-
-
-def read(root: Path, folder: str, files: str) -> dict[Path, str]:
-    """Read the files of a folder."""
+def named(path: Path, tests: Iterable[Path]) -> set[Path]:
+    """List the tests of a file's name or its folder's, in the room for such files."""
+    names = {name.replace("-", "_") for name in (path.stem, path.parent.name)}
+    name = re.compile(rf"test_({'|'.join(map(re.escape, names))})(_|$)")
+    rooms = {room for room in ("book", "homework") if room in path.parts[:2]}
     return {
-        path.relative_to(root): path.read_text("utf-8")
-        for path in sorted((root / folder).rglob(files))
+        test
+        for test in tests
+        if name.match(test.stem) and rooms == {"book", "homework"} & {*test.parts[:2]}
     }
 
 
-def choose(root: Path, changed: Iterable[Path]) -> Plan:
-    """Find the tests of the files that changed."""
-    tests, plan = Tests(root), Plan()
+def choose(root: Path, changed: Iterable[Path]) -> tuple[set[Path], list[str]]:
+    """Find the tests and notebooks of what changed, and say what is left out."""
+    tests, package = (
+        {p.relative_to(root): p.read_text("utf-8") for p in (root / f).rglob(pattern)}
+        for f, pattern in (("tests", "test_*.py"), ("course_lib", "*.py"))
+    )
+    chosen: set[Path] = set()
+    left = []
     for path in changed:
-        if path in tests.sources:
-            plan.tests.add(path)
+        if path in tests or (path.suffix == ".ipynb" and (root / path).exists()):
+            chosen.add(path)
             continue
-        if path.stem == "conftest":
-            plan.left.append(f"{path}: all tests beside it")
-            continue
-        if path.suffix == ".ipynb":
-            if (root / path).exists():
-                plan.notebooks.add(path)
-            continue
-        own = tests.named(path)
+        own = named(path, tests)
         own |= {Path(test) for glob, test in ABOUT.items() if fnmatch(str(path), glob)}
-        around = tests.using(path)
+        around: set[Path] = set()
         if path.parts[0] == "course_lib" and path.suffix == ".py":
-            around |= tests.behind(path)
+            parts = path.with_suffix("").parts
+            module = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+            room, _, stem = map(re.escape, module.rpartition("."))
+            use = re.compile(rf"(import|from) {room}(\.{stem}\b| import .*\b{stem}\b)")
+            around = {test for test, text in tests.items() if use.search(text)}
+            users = [p for p, t in package.items() if use.search(t)]
+            users = [user for user in users if user.stem != "__init__"]
+            around |= set().union(*(named(user, tests) for user in users))
+        elif path.suffix != ".md" or not path.parts[1:]:
+            words = {path.name} | ({path.stem} if path.suffix == ".py" else set())
+            either = "|".join(map(re.escape, words))
+            use = re.compile(
+                rf"[\"'/]({either})[\"']|^(import|from) ({either})\b", re.M
+            )
+            around = {test for test, text in tests.items() if use.search(text)}
         if len(around - own) > AT_MOST:
-            plan.left.append(f"{path}: {len(around - own)} files of tests that use it")
+            left.append(f"{path}: {len(around - own)} files of tests that use it")
             around = set()
         elif not own | around:
-            plan.left.append(f"{path}: no test has its name")
-        plan.tests |= own | around
-    for test in plan.tests & AFTER.keys():
-        plan.left.append(f"{test}: make {AFTER[test]}")
-    plan.tests -= AFTER.keys()
-    if len(plan.notebooks) > PAGES_AT_MOST:
-        plan.left.append(f"{len(plan.notebooks)} notebooks: make outputs runs them")
-        plan.notebooks.clear()
-    return plan
-
-
-def commands(plan: Plan, jobs: int) -> Iterator[list[str]]:
-    """What is run, one after the other."""
-    pytest = [sys.executable, "-m", "pytest", "-q", "-n", str(jobs)]
-    if plan.tests:
-        yield [*pytest, *map(str, sorted(plan.tests))]
-    if plan.notebooks:
-        nbval = ["--nbval", "--nbval-current-env", "--nbval-cell-timeout", "300"]
-        yield [*pytest, "--dist", "loadfile", *nbval, *map(str, sorted(plan.notebooks))]
+            left.append(f"{path}: no test has its name")
+        chosen |= own | around
+    longer = {test for test in chosen if BUILT.fullmatch(test.as_posix())}
+    pages = {path for path in chosen if path.suffix == ".ipynb"}
+    longer |= pages if len(pages) > PAGES_AT_MOST else set()
+    return chosen - longer, left + sorted(map(str, longer))
 
 
 def main() -> int:
@@ -219,17 +118,22 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1, help="processes for the tests")
     given = parser.parse_args()
     try:
-        changed = find_changed(ROOT, given.base)
+        chosen, left = choose(ROOT, find_changed(ROOT, given.base))
     except ValueError as error:
         parser.error(str(error))
-    plan = choose(ROOT, changed)
-    failed = False
-    for command in commands(plan, given.jobs):
-        print("$", *command[1:], flush=True)
-        failed |= subprocess.run(command, cwd=ROOT, check=False).returncode != 0
-    if plan.left:
-        print("Left to make test:", *plan.left, sep="\n- ")
-    return int(failed)
+    status = 0
+    compare = ("--nbval", "--nbval-current-env", "--nbval-cell-timeout", "300")
+    for suffix, options in {
+        ".py": (),
+        ".ipynb": ("--dist", "loadfile", *compare),
+    }.items():
+        if paths := sorted(str(path) for path in chosen if path.suffix == suffix):
+            command = [sys.executable, "-m", "pytest", "-q", "-n", str(given.jobs)]
+            print("$", *command[1:], *options, *paths, flush=True)
+            status |= subprocess.run([*command, *options, *paths], cwd=ROOT).returncode
+    if left:
+        print("Left to make test:", *left, sep="\n- ")
+    return int(status != 0)
 
 
 if __name__ == "__main__":

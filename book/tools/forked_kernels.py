@@ -65,7 +65,9 @@ class Fork:
 
     def __init__(self, connection_file: str, folder: str) -> None:
         context = multiprocessing.get_context("forkserver")
-        self._process = context.Process(target=be_kernel, args=(connection_file, folder))
+        self._process = context.Process(
+            target=be_kernel, args=(connection_file, folder)
+        )
         self._process.start()
         self.pid: int = self._process.pid or 0
 

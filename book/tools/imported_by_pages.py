@@ -10,7 +10,7 @@ PATH = [folder for folder in sys.path if folder not in ("", HERE)]
 import ipykernel.kernelapp  # noqa: E402, F401
 import matplotlib.pyplot  # noqa: E402, F401
 
-import course_lib.nnx  # noqa: E402, F401
+import course_lib.nnx  # noqa: E402
 import course_lib.torch  # noqa: E402, F401
 
 sys.path.append(str(Path(__file__).parents[2] / "tests"))

@@ -9,7 +9,7 @@ from pathlib import Path
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "book" / "_ext"))
+sys.path[:0] = [str(ROOT / "book" / name) for name in ("_ext", "tools")]
 
 CONFIG = (
     "repository:\n  url: https://example.org/owner/course\nexecute:\n  timeout: 60\n"

@@ -73,7 +73,7 @@ def test_a_still_shows_what_the_live_figure_shows_at_first(name):
     words = re.compile(r"<text[^>]*>([^<]+)</text>")
     drawn, committed = still(name), (FOLDER / f"{name}.svg").read_text("utf-8")
     assert words.findall(drawn) == words.findall(committed), (
-        f"run `python book/_ext/stills.py {name}`"
+        f"run `python book/tools/stills.py {name}`"
     )
 
 
@@ -1125,14 +1125,14 @@ def test_a_page_loads_its_figures_and_no_other_page_does(book):
     (book.folder / "_static").mkdir()
     (book.folder / "_static/still.svg").write_text(still("query"))
     book.write("\n{numref}`fig-try` moves.\n", figure)
-    status, page, said = book.build("explore", numfig=True)
+    status, page, said = book.build("live_figures", numfig=True)
     assert status == 0, said
     assert re.search(r'<explore-query class="explore" data-label="Try">\s*<img', page)
     assert "Fig. 1" in page
     for file in ("explore/explore.js", "explore/query.js"):
         assert re.search(rf'<script defer="defer" src="_static/{file}', page)
     book.write("\nWords.\n")
-    assert "explore" not in book.build("explore")[1]
+    assert "explore" not in book.build("live_figures")[1]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)

@@ -19,8 +19,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from book_scripts import FIGURES
-from emblem import draw
-from small_books import ROOT
 
 from course_lib import data, plot
 
@@ -46,10 +44,6 @@ def test_a_script_draws_what_is_committed(script, tmp_path, monkeypatch):
             f"run `python book/figures/{script.name}`"
         )
         assert words(path)
-
-
-def test_the_emblem_is_what_its_script_draws():
-    assert (ROOT / "book" / "_static" / "favicon.svg").read_text("utf-8") == draw()
 
 
 def test_every_drawing_has_its_script():

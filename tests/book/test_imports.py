@@ -7,7 +7,7 @@ from importlib.metadata import packages_distributions
 
 import notebooks
 import pytest
-from notebook_pairs import read_cells
+from notebooks import read_cells
 from packaging.utils import canonicalize_name
 from small_books import ROOT
 from test_package import requirements

@@ -30,7 +30,7 @@ def course(tmp_path):
     (tmp_path / "book").mkdir()
     for name in ("Makefile", "_config.yml"):
         (tmp_path / name).write_text((ROOT / name).read_text("utf-8"))
-    for name in ("_ext", "_static"):
+    for name in ("_ext", "tools", "_static"):
         (tmp_path / "book" / name).symlink_to(ROOT / "book" / name)
     (tmp_path / "book" / "references.bib").write_text("")
     (tmp_path / "book" / "intro.md").write_text("# The book\n\nWords.\n")

@@ -68,7 +68,7 @@ def make_chapter(root, room):
     status, said = book.tool()
     assert status == 0, said
     shutil.copy(ROOT / "book" / "conftest.py", book.folder)
-    (book.folder / "_ext").symlink_to(ROOT / "book" / "_ext")
+    (book.folder / "tools").symlink_to(ROOT / "book" / "tools")
     (book.root / "pytest.ini").write_text("[pytest]\nfilterwarnings = error\n")
     return book
 

@@ -60,7 +60,7 @@ def test_edited_code_is_found_and_mended(pair):
     status, said = pair.tool("--check")
     assert status == 1
     assert "chapter: code cells were edited" in said
-    assert "Fix with: python book/_ext/notebooks.py chapter" in said
+    assert "Fix with: python book/tools/notebooks.py chapter" in said
     assert "executed in" in pair.tool()[1]
     assert '"48\\n"' in pair.notebook.read_text()
     assert pair.tool("--check") == (0, "")

@@ -4,7 +4,7 @@ import nbformat
 import numpy as np
 import pytest
 import shake
-from nudge import signs
+from shake import signs
 from small_books import Book, cell
 
 pytestmark = pytest.mark.filterwarnings("default")

@@ -17,10 +17,10 @@ from pathlib import Path
 import nbformat
 import pytest
 import yaml
+from exercises import without_solutions
 from fontTools import ttLib
-from hidden_solutions import without_solutions
-from left_out import find_labels
-from publishing import MEASURED, THEME
+from light_pages import MEASURED, THEME
+from links import find_labels
 from small_books import ROOT, contents
 
 SITE = ROOT / "_build" / "html"

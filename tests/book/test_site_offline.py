@@ -1,7 +1,4 @@
-"""The built site in a folder, opened in a real browser as a click on a file would.
-
-What the archive holds of it is tried in test_offline.py.
-"""
+"""The built site in a folder, opened in a real browser as a click on a file would."""
 
 import re
 

@@ -1,0 +1,301 @@
+"""Would another machine print the same? Run pages as other machines would, and compare.
+
+    python book/tools/shake.py                       # every page under every shake
+    python book/tools/shake.py attention depth       # these pages
+    python book/tools/shake.py --shake avx2 nudge    # these shakes
+    python book/tools/shake.py --table               # what was run before, nothing anew
+
+The same versions round otherwise on a processor with another instruction set, on
+another number of threads, and a training hands on what a last bit began. Each shake
+stands for such a machine. The table has a line for each output that moves by more
+than half of what `tolerance.py` forgives: how many times its allowance, under which
+shake, and from what to what. With none it says so, and the exit status is 0.
+
+A page that moves is changed, not its tolerance: more seeds and their median, a calmer
+or shorter training, a coarser figure, a bound, a statement in words that holds.
+"""
+
+import argparse
+import multiprocessing
+import os
+import sys
+import time
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import wraps
+from itertools import starmap
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import numpy as np
+from compare import Move, moves, read_tolerance
+from kernels import compiled
+from nbformat import NotebookNode
+from notebooks import ROOT, code_of, find_chapters, read_cells, run_cells
+
+FOLDER = "_build/shaken"
+HALF = 0.5
+TIMEOUT = 900  # seconds for a cell: without wide instructions all takes longer
+NUDGE = """\
+import sys
+sys.path.insert(0, {folder!r})
+from shake import nudge
+nudge()
+sys.path.remove({folder!r})"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shake:
+    """Another machine, or another start.
+
+    Attributes:
+        environment: Read by the frameworks when they start.
+        nudge: Whether each training begins one unit in the last place away.
+    """
+
+    environment: Mapping[str, str]
+    nudge: bool = False
+
+
+def limited(
+    aten: str, onednn: str, mkl: str, xla: str, openblas: str, numpy: Sequence[str]
+) -> Shake:
+    """Stand for a processor with this instruction set, or the next one below it.
+
+    PyTorch reads the first three, JAX the fourth, NumPy what follows.
+    """
+    return Shake(
+        environment={
+            "ATEN_CPU_CAPABILITY": aten,
+            "ONEDNN_MAX_CPU_ISA": onednn,
+            "MKL_CBWR": mkl,
+            "XLA_FLAGS": f"--xla_cpu_max_isa={xla}",
+            "OPENBLAS_CORETYPE": openblas,
+            "NPY_DISABLE_CPU_FEATURES": " ".join(numpy),
+        }
+    )
+
+
+# NumPy wants the names of what it shall leave, and only of what this machine has. It
+# doesn't find what it was told to leave when it was started.
+LEFT = os.environ.get("NPY_DISABLE_CPU_FEATURES", "").split()
+FOUND = np.show_config(mode="dicts")["SIMD Extensions"].get("found", []) + LEFT
+WIDER = [name for name in FOUND if name.startswith(("AVX512", "X86_V4"))]
+
+
+SHAKES: Mapping[str, Shake] = {
+    "avx2": limited("avx2", "AVX2", "AVX2", "AVX2", "Haswell", WIDER),
+    "sse": limited("default", "SSE41", "COMPATIBLE", "SSE4_2", "Nehalem", FOUND),
+    # PyTorch reads the first, JAX the second.
+    "threads": Shake(environment={"OMP_NUM_THREADS": "2", "NPROC": "1"}),
+    "nudge": Shake(environment={}, nudge=True),
+}
+
+
+def signs(shape: tuple[int, ...], seed: int) -> np.ndarray:
+    """Draw up or down for each of a tensor's numbers.
+
+    The first draw of a run and the tenth alike depend on the shape alone, so that
+    nothing is drawn where a page draws its own numbers.
+    """
+    key = zlib.crc32(repr((seed, tuple(shape))).encode())
+    return np.random.default_rng(key).choice([-np.inf, np.inf], shape)
+
+
+def nudge(seed: int = 0) -> None:
+    """Let every optimizer of this process nudge what it is given."""
+    nudge_torch(seed)
+    nudge_optax(seed)
+    nudge_nnx(seed)
+
+
+def nudge_torch(seed: int) -> None:
+    """Do it where a PyTorch optimizer is made."""
+    import torch
+
+    make = torch.optim.Optimizer.__init__
+
+    @wraps(make)
+    def make_and_nudge(self: Any, *args: Any, **kwargs: Any) -> None:
+        make(self, *args, **kwargs)
+        with torch.no_grad():
+            for group in self.param_groups:
+                for p in group["params"]:
+                    if p.is_floating_point():
+                        way = torch.as_tensor(signs(p.shape, seed)).to(p)
+                        p.copy_(p.nextafter(way))
+
+    torch.optim.Optimizer.__init__ = make_and_nudge
+
+
+def nudge_nnx(seed: int) -> None:
+    """Do it where an NNX optimizer is made."""
+    import jax
+    import jax.numpy as jnp
+    from flax import nnx
+
+    make = nnx.Optimizer.__init__
+
+    @wraps(make)
+    def make_and_nudge(self: Any, model: Any, *args: Any, **kwargs: Any) -> None:
+        state = nnx.state(model, nnx.Param)
+        nnx.update(model, jax.tree.map(lambda p: p + step_of(p, seed, jnp), state))
+        make(self, model, *args, **kwargs)
+
+    nnx.Optimizer.__init__ = make_and_nudge
+
+
+def nudge_optax(seed: int) -> None:
+    """Do it in Adam's first update, for trainings that are functions of arrays."""
+    import jax
+    import jax.numpy as jnp
+    import optax
+
+    adam = optax.adam
+
+    @wraps(adam)
+    def nudging_adam(*args: Any, **kwargs: Any) -> Any:
+        inner = adam(*args, **kwargs)
+
+        def init(params: Any) -> Any:
+            steps = jax.tree.map(lambda p: step_of(p, seed, jnp), params)
+            return inner.init(params), steps
+
+        def update(updates: Any, state: Any, params: Any = None) -> Any:
+            updates, moments = inner.update(updates, state[0], params)
+            updates = jax.tree.map(jnp.add, updates, state[1])
+            return updates, (moments, jax.tree.map(jnp.zeros_like, state[1]))
+
+        return optax.GradientTransformation(init, update)
+
+    optax.adam = nudging_adam
+
+
+def step_of(p: Any, seed: int, jnp: Any) -> Any:
+    """Say how far each number of an array is from its chosen neighbor."""
+    if not jnp.issubdtype(p.dtype, jnp.floating):
+        return jnp.zeros_like(p)
+    return jnp.nextafter(p, jnp.asarray(signs(p.shape, seed), p.dtype)) - p
+
+
+def run(path: Path, shake: Shake, cache: Mapping[str, str]) -> NotebookNode:
+    """Execute a page as another machine would."""
+    notebook = read_cells(path.read_text("utf-8"))
+    if shake.nudge:
+        source = NUDGE.format(folder=str(Path(__file__).parent))
+        notebook.cells.insert(0, nbformat.v4.new_code_cell(source))
+    machine = {**cache, **shake.environment}
+    run_cells(notebook, path.parent, TIMEOUT, machine, allow_errors=True)
+    if shake.nudge:
+        del notebook.cells[0]
+    return notebook
+
+
+def run_and_keep(root: Path, name: str, path: Path) -> None:
+    """Execute a page under a shake, and write it where `read` finds it."""
+    start = time.perf_counter()
+    cache = compiled(root, f"{name}-{multiprocessing.current_process().name}")
+    notebook = run(path, SHAKES[name], cache)
+    file = root / FOLDER / name / f"{path.stem}.ipynb"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    nbformat.write(notebook, file)
+    seconds = time.perf_counter() - start
+    print(f"{path.stem}: {name}, {seconds:.0f} s", file=sys.stderr, flush=True)
+
+
+def find_moves(
+    stored: NotebookNode, shaken: Mapping[str, NotebookNode]
+) -> Iterator[tuple[int, str, Move]]:
+    """Compare a page's outputs with what it gave under the shakes.
+
+    Yields:
+        Number of the code cell (from 0), name of the shake, and the largest move of
+        the cell's outputs, where they moved at all.
+    """
+    for name, new in shaken.items():
+        pairs = zip(code_cells(stored), code_cells(new), strict=True)
+        for number, (before, after) in enumerate(pairs):
+            tolerance = read_tolerance(before.metadata)
+            found = list(moves(before.outputs, after.outputs, tolerance))
+            if found:
+                yield number, name, max(found, key=lambda move: move.share)
+
+
+def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
+    """List the cells that have outputs."""
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def read(path: Path, root: Path) -> tuple[NotebookNode, dict[str, NotebookNode]]:
+    """Read a page's notebook and its shaken ones, those that have the same code."""
+    stored = nbformat.read(path.with_suffix(".ipynb"), as_version=4)
+    shaken = {}
+    for name in SHAKES:
+        file = root / FOLDER / name / f"{path.stem}.ipynb"
+        if file.exists():
+            new = nbformat.read(file, as_version=4)
+            if code_of(new) == code_of(stored):
+                shaken[name] = new
+    return stored, shaken
+
+
+def table(paths: Sequence[Path], root: Path, limit: float) -> int:
+    """Print a line for each cell that moves by more than `limit`; return how many."""
+    found = 0
+    print(f"{'page':<24}{'cell':>5}  {'share':>6}  shake     what moved")
+    for path in paths:
+        stored, shaken = read(path, root)
+        worst: dict[int, list[tuple[str, Move]]] = {}
+        for number, name, move in find_moves(stored, shaken):
+            if round(move.share, 6) > limit:  # 0.01 of 0.02 is half
+                worst.setdefault(number, []).append((name, move))
+        for number, each in sorted(worst.items()):
+            found += 1
+            for name, move in each:
+                print(
+                    f"{path.stem:<24}{number:>5}  {move.share:>6.2f}  {name:<8}  "
+                    f"{move.what}"
+                )
+        missing = ", ".join(name for name in SHAKES if name not in shaken)
+        if missing:
+            print(f"{path.stem:<24}       not run: {missing}")
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; return the exit status."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("slug", nargs="*", help="a page, such as attention")
+    parser.add_argument("--shake", nargs="+", choices=SHAKES, default=list(SHAKES))
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--table", action="store_true", help="only compare")
+    parser.add_argument(
+        "--limit", type=float, default=HALF, help="of an allowance; 0 lists all moves"
+    )
+    parser.add_argument("--root", type=Path, default=ROOT, help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    try:
+        paths = find_chapters(options.root / "book", options.slug)
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 2
+
+    if not options.table:
+        tasks = [(options.root, n, p) for p in paths for n in options.shake]
+        if options.jobs == 1:
+            list(starmap(run_and_keep, tasks))
+        else:
+            context = multiprocessing.get_context("spawn")
+            with ProcessPoolExecutor(options.jobs, context) as pool:
+                list(pool.map(run_and_keep, *zip(*tasks, strict=True)))
+    found = table(paths, options.root, options.limit)
+    if not found:
+        print(f"No output moves by more than {options.limit:g} of its allowance.")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
