@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from jupyter_client.provisioning import KernelProvisionerFactory, LocalProvisioner
+from jupyter_client.provisioning.factory import KernelProvisionerFactory
+from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 
 # Only Linux forks safely once frameworks are loaded.
 USABLE = sys.platform == "linux" and os.environ.get("KERNELS") != "fresh"
