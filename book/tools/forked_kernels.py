@@ -22,6 +22,7 @@ from unittest import mock
 from jupyter_client.provisioning.factory import KernelProvisionerFactory
 from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 
+HERE = str(Path(__file__).parent)
 # Only Linux forks safely once frameworks are loaded.
 USABLE = sys.platform == "linux" and os.environ.get("KERNELS") != "fresh"
 
@@ -33,8 +34,8 @@ def use_forks(environment: dict[str, str]) -> None:
         environment: Of the kernels.
     """
     forkserver.set_forkserver_preload(["imported_by_pages"])
-    here = {"PYTHONPATH": str(Path(__file__).parent)}
-    with mock.patch.dict(os.environ, environment | here):
+    path = os.pathsep.join(filter(None, [HERE, environment.get("PYTHONPATH")]))
+    with mock.patch.dict(os.environ, environment | {"PYTHONPATH": path}):
         forkserver.ensure_running()
     entry = EntryPoint("forks", f"{__name__}:Forks", "jupyter_client")
     factory = KernelProvisionerFactory.instance()
@@ -109,5 +110,7 @@ def be_kernel(connection_file: str, folder: str) -> None:
     arguments = ["-f", connection_file, f"--IPKernelApp.parent_handle={os.getppid()}"]
     sys.argv = ["ipykernel_launcher.py", *arguments]
     sys.path[:] = imported_by_pages.PATH
-    del os.environ["PYTHONPATH"], sys.modules[imported_by_pages.__name__]
+    if others := os.environ.pop("PYTHONPATH").removeprefix(HERE).lstrip(os.pathsep):
+        os.environ["PYTHONPATH"] = others
+    del sys.modules[imported_by_pages.__name__]
     IPKernelApp.launch_instance(arguments)

@@ -13,7 +13,7 @@ import matplotlib.pyplot  # noqa: E402, F401
 import course_lib.nnx  # noqa: E402
 import course_lib.torch  # noqa: E402, F401
 
-sys.path.append(str(Path(__file__).parents[2] / "tests"))
+sys.path.append(str(Path(__file__).resolve().parents[2] / "tests"))
 from compiled import keep_compiled  # noqa: E402 # type: ignore[import-not-found]
 
 keep_compiled()

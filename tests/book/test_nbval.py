@@ -95,10 +95,10 @@ def plain(executed, tmp_path):
     return Book(tmp_path)
 
 
-def run_nbval(book, *arguments, library=ROOT, compare="--nbval"):
+def run_nbval(book, *arguments, library=ROOT, compare="--nbval", kernels="fresh"):
     """Run the notebook under pytest, as `make test` does, with some library."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
-    environment |= {"PYTHONPATH": str(library), "COURSE_QUIET": "0"}
+    environment |= {"PYTHONPATH": str(library), "COURSE_QUIET": "0", "KERNELS": kernels}
     command = [sys.executable, "-m", "pytest", compare, "--nbval-current-env"]
     command += ["--nbval-cell-timeout", "120", "-p", "no:cacheprovider", "--color=no"]
     done = subprocess.run(
@@ -113,7 +113,7 @@ def run_nbval(book, *arguments, library=ROOT, compare="--nbval"):
 
 
 def test_a_true_notebook_passes_also_in_parallel(chapter):
-    status, said = run_nbval(chapter, "-n", "1", "--dist", "loadfile")
+    status, said = run_nbval(chapter, "-n", "1", "--dist", "loadfile", kernels="forks")
     assert status == 0, said
     assert "6 passed" in said
 
