@@ -1,23 +1,22 @@
 """Slides of the built site: each fits its sheet, turns by keys and prints."""
 
-import json
 import re
-import subprocess
-from html import unescape
 
 import pytest
 import slides
 import yaml
 from pypdf import PdfReader
 from small_books import ROOT
-from stills import find_browser
 
-MEASURE = """<script>
-addEventListener("load", async () => {
+SITE = ROOT / "_build" / "html"
+
+pytestmark = pytest.mark.skipif(
+    not (SITE / "searchindex.js").exists(), reason="run `make book` first"
+)
+
+MEASURE = """async () => {
   await document.fonts.ready;
-  await new Promise((done) => setTimeout(done, 500));
-  const said = document.createElement("pre");
-  said.id = "result";
+  await new Promise((done) => setTimeout(done, 100));
   const press = (key) => dispatchEvent(new KeyboardEvent("keydown", { key }));
   const now = () => Number(document.querySelector(".now").id);
   const turned = [now()];
@@ -33,9 +32,8 @@ addEventListener("load", async () => {
         (e) => parseFloat(getComputedStyle(e).fontSize))),
     };
   });
-  said.textContent = JSON.stringify({ turned, boxes });
-  document.body.append(said);
-});</script></body>"""
+  return { turned, boxes };
+}"""
 TOC = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))
 ROAD = [
     chapter["file"]
@@ -45,52 +43,38 @@ ROAD = [
 ]
 
 
-def browse(deck, profile, *options):
-    command = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
-    command += ["--virtual-time-budget=10000", f"--user-data-dir={profile}", *options]
-    return subprocess.run(
-        [find_browser(), *command, deck.as_uri()],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    ).stdout
+@pytest.fixture(scope="module")
+def sheet(browser):
+    return browser.new_page(viewport={"width": 800, "height": 600})
+
+
+def deck(name, folder):
+    """The deck of a page in a file, and its slides."""
+    page = SITE / f"{name}.html"
+    made = list(slides.slides(SITE, page))
+    text = slides.write(made, slides.title(page), slides.style(SITE))
+    (folder / "deck.html").write_text(text, "utf-8")
+    return folder / "deck.html", text, made
 
 
 @pytest.mark.parametrize("name", ROAD)
-def test_every_slide_of_our_decks_fits_its_sheet(name, tmp_path):
-    page = ROOT / "_build" / "html" / f"{name}.html"
-    if find_browser() is None or not page.exists():
-        pytest.skip("needs Chromium and the built book")
-    look = slides.style(ROOT / "_build" / "html")
-    made = list(slides.slides(ROOT / "_build" / "html", page))
-    text = slides.write(made, slides.title(page), look)
+def test_every_slide_of_our_decks_fits_its_sheet(name, sheet, tmp_path):
+    path, text, made = deck(name, tmp_path)
     assert not re.search(r"(?:src|href)=\"(?!data:)|url\((?!data:)", text)
     assert {"title", "picture", "list"} <= {slide.kind for slide in made}
-    deck = tmp_path / "deck.html"
-    deck.write_text(text.replace("</body>", MEASURE), "utf-8")
-    found = re.search(
-        r'<pre id="result">(.*?)</pre>',
-        browse(deck, tmp_path / "a", "--dump-dom"),
-        re.DOTALL,
-    )
-    said = json.loads(unescape(found[1]))
-    last = len(made)
+    sheet.goto(path.as_uri())
+    said, last = sheet.evaluate(MEASURE), len(made)
     assert said["turned"] == [1, 2, 3, 2, last, last, 1]
     for number, box in enumerate(said["boxes"], 1):
         assert box["over"] <= 1, f"slide {number}: {box}"
         assert box["size"] >= 12, f"slide {number}: {box}"
 
 
-def test_a_deck_prints_one_slide_a_sheet(tmp_path):
-    page = ROOT / "_build" / "html" / "book" / "architectures" / "gpt.html"
-    if find_browser() is None or not page.exists():
-        pytest.skip("needs Chromium and the built book")
-    made = list(slides.slides(ROOT / "_build" / "html", page))
-    deck, paper = tmp_path / "deck.html", tmp_path / "deck.pdf"
-    deck.write_text(slides.write(made, "GPT", slides.style(ROOT / "_build" / "html")))
-    options = ("--no-pdf-header-footer", f"--print-to-pdf={paper}")
-    browse(deck, tmp_path / "a", *options)
+def test_a_deck_prints_one_slide_a_sheet(sheet, tmp_path):
+    path, _, made = deck("book/architectures/gpt", tmp_path)
+    sheet.goto(path.as_uri())
+    paper = tmp_path / "deck.pdf"
+    sheet.pdf(path=paper, prefer_css_page_size=True, print_background=True)
     sheets = PdfReader(paper).pages
     assert len(sheets) == len(made)
     assert {round(p.mediabox.width / p.mediabox.height, 2) for p in sheets} == {1.78}
