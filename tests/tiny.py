@@ -97,8 +97,16 @@ def _with_weights(wing, kind, dropout, dtype):
     return model
 
 
-def tiny_gpt(wing):
-    """A whole model of two blocks, its weights drawn by the same rule in both wings."""
+def assert_weights(wing, model, expected) -> None:
+    """The model has these weights, or those of that model, bit for bit."""
+    if not isinstance(expected, dict):
+        expected = wing.lib.get_weights(expected)
+    for name, w in wing.lib.get_weights(model).items():
+        assert (w == expected[name]).all(), name
+
+
+def tiny_gpt(wing, n_layers: int = 2):
+    """A whole model, its weights drawn by the same rule in both wings."""
     from models import randomize
 
     from course_lib.config import GPTConfig
@@ -106,8 +114,8 @@ def tiny_gpt(wing):
     # Without biases: a key's has the gradient 0 in theory, and in practice noise that
     # Adam blows up to full steps.
     config = GPTConfig(
-        vocab_size=VOCAB, max_len=T, d_model=D, n_layers=2, n_heads=H, d_ff=4 * H,
-        bias=False,
+        vocab_size=VOCAB, max_len=T, d_model=D, n_layers=n_layers, n_heads=H,
+        d_ff=4 * H, bias=False,
     )  # fmt: skip
     return randomize(wing, wing.make(wing.lib.GPT, config))[0]
 

@@ -1,6 +1,9 @@
-"""One process of a distributed run, started by tests/test_distributed.py with -m.
+"""One process of several, started by tests/test_distributed.py with -m.
 
-python -m distributed_worker WING RESULT DATA FSDP TENSOR [CHECKPOINT]
+python -m distributed_worker WING FOLDER MESHES [RANK WORLD ADDRESS]
+
+MESHES is JSON: by a name each one's axes, and the parts that a batch is gone through
+in, a run for each. Records and checkpoints go into FOLDER.
 """
 
 import json
@@ -22,76 +25,70 @@ def share_held(wing_name, model):
     return sum(p.size for p in local) / sum(p.size for p in parameters)
 
 
-def main(wing_name, result, data, fsdp, tensor, checkpoint=None):
-    if wing_name == "nnx":
-        import jax
-
-        jax.config.update("jax_enable_x64", True)
-    from tiny import summed_loss, tiny_data, tiny_gpt
-    from wings import get_wing
+def learn(wing, model, checkpoint, accumulate=1):
+    """The record of five steps, of which the last two go on from the checkpoint."""
+    from tiny import summed_loss, tiny_data
 
     from course_lib.config import TrainConfig
     from course_lib.training.batches import Batches
 
-    wing = get_wing(wing_name)
-    rank, world = wing.lib.init_distributed(timeout=60)
-    axes = {"data": int(data), "fsdp": int(fsdp), "tensor": int(tensor)}
-
-    def spread_model():
-        model = tiny_gpt(wing)
-        if rank > 0:  # a start of its own, which process 0's must replace
-            weights = wing.lib.get_weights(model)
-            wing.lib.set_weights(model, {name: w + 1 for name, w in weights.items()})
-        if max(axes.values()) > 1:
-            model = wing.lib.distribute(model, wing.lib.device_mesh(**axes))
-        return model
-
-    model = spread_model()
     batches = Batches(*tiny_data(), batch_size=12, seed=2)
-    settings = {"learning_rate": 0.02, "clip": 0.5}
-    held = share_held(wing_name, model)
     rows = set()  # of a batch, as this process sees it
 
     def loss(model, ids, targets):
         rows.add(len(ids))
         return summed_loss(wing)(model, ids, targets)
 
-    # The second run takes the first one's checkpoint up.
-    histories = [
-        wing.lib.fit(
+    def evaluate(model):
+        return wing.lib.mean_loss(model, [batches(0)], summed_loss(wing))
+
+    for steps in (3, 5):
+        history = wing.lib.fit(
             model,
             batches,
             loss,
-            config=TrainConfig(steps=steps, **settings),
-            evaluate=lambda model: wing.lib.mean_loss(
-                model, [batches(0)], summed_loss(wing)
+            config=TrainConfig(
+                steps=steps, learning_rate=0.02, clip=0.5, accumulate=accumulate
             ),
+            evaluate=evaluate,
             checkpoint=checkpoint,
             resume=steps == 5,
         )
-        for steps in (3, 5)
-    ]
-    # The same batches, each gone through in three parts.
-    in_parts = wing.lib.fit(
-        spread_model(),
-        batches,
-        summed_loss(wing),
-        config=TrainConfig(steps=5, accumulate=3, **settings),
-    )
-    Path(f"{result}.{rank}").write_text(
-        json.dumps(
-            {
-                "world": world,
-                "held": held,
-                "rows": sorted(rows),
-                "losses": histories[1].losses,
-                "grad_norms": histories[1].grad_norms,
-                "evals": histories[1].evals["loss"],
-                "losses_in_parts": in_parts.losses,
-                "grad_norms_in_parts": in_parts.grad_norms,
-            }
-        )
-    )
+    return {
+        "rows": sorted(rows),
+        "losses": history.losses,
+        "grad_norms": history.grad_norms,
+        "evals": history.evals["loss"],
+    }
+
+
+def main(wing_name, folder, meshes, *place):
+    if wing_name == "nnx":
+        import jax
+
+        jax.config.update("jax_enable_x64", True)
+    from tiny import tiny_gpt
+    from wings import get_wing
+
+    wing = get_wing(wing_name)
+    told = {}
+    if place:
+        rank, world, address = place
+        told = {"rank": int(rank), "world": int(world), "address": address}
+    rank, world = wing.lib.init_distributed(timeout=60, **told)
+    for name, (axes, accumulate) in json.loads(meshes).items():
+        record = {"world": world, "runs": {}}
+        for parts in accumulate:
+            model = tiny_gpt(wing)
+            if rank > 0:  # a start of its own, which process 0's must replace
+                weights = wing.lib.get_weights(model).items()
+                wing.lib.set_weights(model, {path: w + 1 for path, w in weights})
+            model = wing.lib.distribute(model, wing.lib.device_mesh(**axes))
+            record["held"] = share_held(wing_name, model)
+            record["runs"][parts] = learn(
+                wing, model, Path(folder, f"{name}.safetensors"), parts
+            )
+        Path(folder, f"{name}.{rank}.json").write_text(json.dumps(record))
     wing.lib.shutdown()
 
 

@@ -13,6 +13,7 @@ import pytest
 from tiny import (
     VOCAB,
     T,
+    assert_weights,
     classes,
     nano_model,
     summed_loss,
@@ -71,9 +72,7 @@ def test_a_run_goes_on_as_if_it_had_never_stopped(wing, tmp_path):
     wing.cast(fresh, "float64")
     _, resumed = run(wing, path, model=fresh, resume=True)
     assert resumed == whole  # each loss, rate and length, bit for bit
-    weights = wing.lib.get_weights(unbroken)
-    for name, w in wing.lib.get_weights(fresh).items():
-        assert (w == weights[name]).all()
+    assert_weights(wing, fresh, unbroken)
     first, second = load_run(path), load_run(tmp_path / "other.safetensors")
     for part in ("weights", "exp_avg", "exp_avg_sq", "private"):
         ours, theirs = getattr(first, part), getattr(second, part)
@@ -105,12 +104,10 @@ def test_the_best_weights_and_the_patience_survive(wing, tmp_path):
     model, history = run(wing, path, steps=50, resume=True, **early)
     assert history.steps == 6
     assert history.evals["loss"] == answers[:6]
-    for name, w in wing.lib.get_weights(model).items():
-        assert (w == seen[1][name]).all()
+    assert_weights(wing, model, seen[1])
     other = nano_model(wing)
     wing.lib.load_weights(other, path)  # the best ones, not the last
-    for name, w in wing.lib.get_weights(other).items():
-        assert (w == seen[1][name]).all()
+    assert_weights(wing, other, seen[1])
 
 
 def counting_class(wing):
@@ -206,8 +203,7 @@ def test_weights_cross_without_a_rounding(both, tmp_path, direction):
     here.lib.set_weights(first, weights)
     here.lib.save_weights(first, path)
     there.lib.load_weights(second, path)
-    for name, w in there.lib.get_weights(second).items():
-        assert (w == here.lib.get_weights(first)[name]).all()
+    assert_weights(there, second, here.lib.get_weights(first))
     # Anybody's safetensors reads them, under their own names.
     assert safetensors.load_file(path).keys() == weights.keys()
 
@@ -236,9 +232,7 @@ def test_an_interrupted_run_leaves_its_newest_weights_in_the_model(wing, tmp_pat
     with pytest.raises(KeyboardInterrupt):
         run(wing, path, model=model, evaluate_every=5, evaluate=stop)
     finished, _ = run(wing, path, steps=5)
-    weights = wing.lib.get_weights(finished)
-    for name, w in wing.lib.get_weights(model).items():
-        assert (w == weights[name]).all()
+    assert_weights(wing, model, finished)
 
 
 # What is refused
@@ -293,8 +287,7 @@ def test_a_file_that_is_no_run_is_refused_in_the_same_words(wing, tmp_path):
     ):
         with pytest.raises(ValueError, match=message):
             wing.lib.load_weights(model, path)
-    for name, w in wing.lib.get_weights(model).items():
-        assert (w == before[name]).all()
+    assert_weights(wing, model, before)
 
 
 def test_a_file_without_one_of_its_parts_is_refused_by_name(wing, tmp_path):
@@ -326,8 +319,7 @@ def test_weights_of_another_model_are_refused_and_change_nothing(wing, tmp_path)
             checkpoint=path,
             resume=True,
         )
-    for name, w in wing.lib.get_weights(other).items():
-        assert (w == before[name]).all()
+    assert_weights(wing, other, before)
 
 
 def never(step):
@@ -394,8 +386,7 @@ def test_files_of_other_tools_have_no_checksum_and_are_read(wing, tmp_path):
     safetensors.save_file(weights, tmp_path / "foreign", {"format": "pt"})
     model = nano_model(wing)
     wing.lib.load_weights(model, tmp_path / "foreign")
-    for name, w in wing.lib.get_weights(model).items():
-        assert (w == weights[name]).all()
+    assert_weights(wing, model, weights)
 
 
 @pytest.mark.parametrize("kind", ["batches", "windows", "list"])
@@ -467,9 +458,7 @@ def test_a_full_disk_loses_neither_the_old_file_nor_the_model(wing, tmp_path):
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == [path.name]
     whole, _ = run(wing, tmp_path / "other", steps=4)
-    weights = wing.lib.get_weights(whole)
-    for name, w in wing.lib.get_weights(model).items():
-        assert (w == weights[name]).all()  # what was learned is still in the model
+    assert_weights(wing, model, whole)  # what was learned is still in the model
     assert run(wing, path, steps=4, resume=True)[1].steps == 4
 
 

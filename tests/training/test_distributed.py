@@ -1,18 +1,23 @@
 """Several processes and devices give the numbers of one.
 
-Each run has processes of its own, on this machine's loopback address, and a time limit.
+Processes meet at this machine's loopback address, do all of their runs one after the
+other, and have a time limit. With WINGS=all NNX has all the runs that PyTorch has.
 """
 
 import json
+import math
 import os
+import runpy
 import socket
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
-from tiny import tiny_model
+from distributed_worker import learn
+from tiny import tiny_gpt, tiny_model
 from wings import assert_close, get_wing
 
 from course_lib.training.checkpoint import load_run
@@ -20,6 +25,7 @@ from course_lib.training.checkpoint import load_run
 pytest.importorskip("safetensors")
 TESTS = Path(__file__).parent
 LIMIT = 240  # seconds: a hung process fails the test
+ALL_WINGS = os.environ.get("WINGS") == "all"
 
 
 def environment(XLA_FLAGS="", **variables):
@@ -32,6 +38,7 @@ def environment(XLA_FLAGS="", **variables):
         "JAX_PLATFORMS": "cpu",
         "COURSE_QUIET": "1",
         "XLA_FLAGS": " ".join(filter(None, flags)),
+        "JAX_ENABLE_X64": "1",
     }
     unset = {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}
     kept = {name: v for name, v in os.environ.items() if name not in unset}
@@ -65,92 +72,89 @@ def launch(command, **variables):
     )
 
 
-def start(wing, command, n_processes, **variables):
-    """Run a script in one process as `python` does, or in many, and wait for them."""
-    if n_processes == 1:
-        finish([launch(command, **variables)])
-    elif wing == "torch":
-        launcher = [
-            "-m",
-            "torch.distributed.run",
-            f"--nproc-per-node={n_processes}",
-            "--master-addr=127.0.0.1",
-            f"--master-port={free_port()}",
-        ]
-        finish([launch([*launcher, *command], **variables)])
-    else:
-        place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
-        place["WORLD_SIZE"] = str(n_processes)
-        finish(
-            [
-                launch(command, RANK=str(rank), **place, **variables)
-                for rank in range(n_processes)
-            ]
-        )
-
-
-def run(tmp_path, wing, n_processes, data, fsdp, tensor=1, **variables):
-    """The records of a run, one for each process, and its checkpoint."""
-    result, checkpoint = tmp_path / "result", tmp_path / "run.safetensors"
-    arguments = map(str, (wing, result, data, fsdp, tensor, checkpoint))
-    start(wing, ["-m", "distributed_worker", *arguments], n_processes, **variables)
-    records = [
-        json.loads(Path(f"{result}.{rank}").read_text()) for rank in range(n_processes)
-    ]
-    assert [record["world"] for record in records] == [n_processes] * n_processes
-    return records, load_run(checkpoint)
-
-
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory):
-    """The run of one process on one device, by wing."""
-    known = {}
+    """The record of one process on one device, and its checkpoint, by wing."""
 
-    def of(wing):
-        get_wing(wing)  # skips where the framework is missing
-        if wing not in known:
-            folder = tmp_path_factory.mktemp(wing)
-            known[wing] = run(folder, wing, 1, 1, 1)
-        return known[wing]
+    @cache
+    def of(name):
+        wing = get_wing(name)  # skips where the framework is missing
+        path = tmp_path_factory.mktemp(name) / "run.safetensors"
+        return learn(wing, tiny_gpt(wing), path), load_run(path)
 
     return of
 
 
-FOUR_DEVICES = {"XLA_FLAGS": "--xla_force_host_platform_device_count=4"}
+# By framework, processes and devices of each: what they do one after the other, the
+# axes of a mesh and the parts of a batch. Where functions are compiled for the whole
+# batch, one way through it is enough.
+GROUPS = {
+    ("torch", 2, 1): {
+        "ddp": ({"data": 2}, (1, 3)),
+        "fsdp2": ({"fsdp": 2}, (1, 3)),
+    },
+    ("nnx", 2, 1): {"fsdp": ({"fsdp": 2}, (3,))},
+    ("nnx", 1, 4): {"fsdp-tensor": ({"fsdp": 2, "tensor": 2}, (1,))},
+}
+if ALL_WINGS:
+    GROUPS["nnx", 2, 1]["data"] = ({"data": 2}, (1, 3))
+    GROUPS["nnx", 1, 4]["data"] = ({"data": 4}, (1, 3))
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """The folder in which the processes of a group have left what they found."""
+
+    @cache
+    def by(group):
+        (wing, n_processes, n_devices), folder = group, tmp_path_factory.mktemp("group")
+        get_wing(wing)
+        command = ["-m", "distributed_worker", wing, str(folder)]
+        command.append(json.dumps(GROUPS[group]))
+        flags = f"--xla_force_host_platform_device_count={n_devices}"
+        variables = {"XLA_FLAGS": flags} if n_devices > 1 else {}
+        address = f"127.0.0.1:{free_port()}"
+        places = [(str(r), str(n_processes), address) for r in range(n_processes)]
+        places = places if n_processes > 1 else [()]
+        finish([launch([*command, *place], **variables) for place in places])
+        return folder
+
+    return by
 
 
 @pytest.mark.parametrize(
-    ("wing", "n_processes", "axes", "held", "variables"),
+    ("group", "name"),
     [
-        pytest.param("torch", 2, (2, 1), 1, {}, id="torch-ddp"),
-        pytest.param("torch", 2, (1, 2), 1 / 2, {}, id="torch-fsdp2"),
-        pytest.param("nnx", 2, (2, 1), 1, {}, id="nnx-two-processes-data"),
-        pytest.param("nnx", 2, (1, 2), 1 / 2, {}, id="nnx-two-processes-fsdp"),
-        pytest.param("nnx", 1, (4, 1, 1), 1, FOUR_DEVICES, id="nnx-four-devices-data"),
-        pytest.param("nnx", 1, (1, 2, 2), 1 / 4, FOUR_DEVICES, id="nnx-fsdp-tensor"),
+        pytest.param(group, name, id="-".join(map(str, (*group, name))))
+        for group, meshes in GROUPS.items()
+        for name in meshes
     ],
 )
-def test_many_give_the_losses_of_one(
-    alone, tmp_path, wing, n_processes, axes, held, variables
-):
-    (expected,), end = alone(wing)
-    records, saved = run(tmp_path, wing, n_processes, *axes, **variables)
-    for record in records:
+def test_many_give_the_losses_of_one(alone, trained, group, name):
+    wing, n_processes, _ = group
+    expected, end = alone(wing)
+    axes, accumulate = GROUPS[group][name]
+    shards = math.prod(size for axis, size in axes.items() if axis != "data")
+    for rank in range(n_processes):
+        record = json.loads((trained(group) / f"{name}.{rank}.json").read_text())
+        assert record["world"] == n_processes
         # Shards are shards, up to what does not divide.
-        np.testing.assert_allclose(record["held"], held, rtol=0.2)
-        for name in ("losses", "grad_norms", "evals"):
-            assert_close(record[name], expected[name])
-        if wing == "torch":  # in NNX a function is written for the whole batch
-            assert record["rows"] == [row // n_processes for row in expected["rows"]]
-        # Accumulation on many is none on one.
-        for name in ("losses", "grad_norms"):
-            assert_close(record[f"{name}_in_parts"], expected[name])
+        np.testing.assert_allclose(record["held"], 1 / shards, rtol=0.2)
+        # A batch in parts on many is the batch at once on one.
+        for parts in accumulate:
+            found = record["runs"][str(parts)]
+            for values in ("losses", "grad_norms", "evals"):
+                assert_close(found[values], expected[values])
+            if wing == "torch":  # in NNX a function is written for the whole batch
+                share = n_processes * parts
+                assert found["rows"] == [row // share for row in expected["rows"]]
     # The checkpoint is whole, whoever wrote it, and the same for one and for many.
+    saved = load_run(trained(group) / f"{name}.safetensors")
     for part in ("weights", "exp_avg", "exp_avg_sq"):
         ours, theirs = getattr(saved, part), getattr(end, part)
         assert ours.keys() == theirs.keys()
-        for name in ours:
-            assert_close(ours[name], theirs[name])
+        for path in ours:
+            assert_close(ours[path], theirs[path])
 
 
 SCRIPT = """
@@ -175,34 +179,26 @@ with open(sys.argv[1], "w") as file:  # the same text, whichever process is last
 """
 
 
-def test_the_script_of_the_docstring_runs_on_one_process_and_on_two(wing, tmp_path):
+def test_the_script_of_the_docstring_runs_on_one_process_and_on_two(
+    wing, tmp_path, monkeypatch
+):
     doc = wing.module("training.distributed").__doc__
     lines = [line[4:] for line in doc.splitlines() if line.startswith("    ")]
     imports = f"from course_lib.{wing.name} import *\n"
     imports += {"torch": "import torch", "nnx": "from flax import nnx"}[wing.name]
     if wing.name == "torch":
         imports += "\ntorch.manual_seed(0)"
-    path, losses = tmp_path / "my_script.py", []
+    path, (one, two) = tmp_path / "my_script.py", (tmp_path / n for n in ("one", "two"))
     path.write_text(SCRIPT.format(imports=imports, body="\n".join(lines)))
-    for n_processes in (1, 2):
-        out = tmp_path / f"losses{n_processes}"
-        start(wing.name, [str(path), str(out)], n_processes)
-        losses.append(np.array(out.read_text().split(), float))
-    assert losses[0].shape == (3,)
-    assert_close(losses[1], losses[0], "float32")
-
-
-def test_processes_meet_where_they_are_told(wing):
-    address = f"127.0.0.1:{free_port()}"
-    code = f"""if True:
-        import sys, course_lib.{wing.name} as lib
-        rank, address = int(sys.argv[1]), sys.argv[2]
-        joined = lib.init_distributed(rank=rank, world=2, address=address, timeout=60)
-        assert joined == (rank, 2), joined
-        lib.device_mesh(data=2)
-        lib.shutdown()
-    """
-    finish([launch(["-c", code, str(rank), address]) for rank in range(2)])
+    monkeypatch.setattr("sys.argv", [str(path), str(one)])
+    runpy.run_path(str(path))
+    # What torchrun says to the processes that it starts.
+    told = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
+    command = [str(path), str(two)]
+    finish([launch(command, RANK=rank, WORLD_SIZE="2", **told) for rank in "01"])
+    losses, again = (np.array(out.read_text().split(), float) for out in (one, two))
+    assert losses.shape == (3,)
+    assert_close(again, losses, "float32")
 
 
 def test_one_process_needs_no_others(wing, monkeypatch):

@@ -7,7 +7,15 @@ import os
 import numpy as np
 import pytest
 from models import MODELS
-from tiny import PAD, VOCAB, nano_model, summed_loss, tiny_data, tiny_gpt
+from tiny import (
+    PAD,
+    VOCAB,
+    assert_weights,
+    nano_model,
+    summed_loss,
+    tiny_data,
+    tiny_gpt,
+)
 from wings import WINGS, get_wing
 
 from course_lib.checks import checking_values
@@ -53,11 +61,6 @@ def diverge(wing, model, *, bad, loss=None, resume=False, checkpoint=None, **con
     )
 
 
-def same(wing, first, second) -> bool:
-    first, second = wing.lib.get_weights(first), wing.lib.get_weights(second)
-    return all((w == second[name]).all() for name, w in first.items())
-
-
 # Divergence
 
 
@@ -75,7 +78,7 @@ def test_a_step_that_diverges_changes_nothing_and_ends_the_run(wing, chunk, valu
     # Bit for bit the model of a run that ends before that step.
     good = diverge(wing, short, bad={}, steps=21, chunk=chunk)
     assert history.losses[:-1] == good.losses
-    assert same(wing, model, short)
+    assert_weights(wing, model, short)
 
 
 def test_a_gradient_that_diverges_ends_the_run_too(wing):
@@ -93,7 +96,7 @@ def test_a_gradient_that_diverges_ends_the_run_too(wing):
     with pytest.warns(TrainingStopped, match=r"the gradient's norm of step 0 was nan"):
         history = diverge(wing, model, bad={}, loss=loss)
     assert math.isfinite(history.losses[0])
-    assert same(wing, model, start)
+    assert_weights(wing, model, start)
 
 
 def test_a_run_that_diverges_never_touches_the_good_checkpoint(wing, tmp_path):
@@ -110,7 +113,7 @@ def test_a_run_that_diverges_never_touches_the_good_checkpoint(wing, tmp_path):
     unbroken = diverge(wing, whole, bad={}, checkpoint=tmp_path / "b", resume=False)
     assert resumed == unbroken
     assert resumed.stopped == ""
-    assert same(wing, model, whole)
+    assert_weights(wing, model, whole)
 
 
 def test_with_early_stopping_a_diverged_model_gets_its_best_weights(wing):
@@ -130,8 +133,7 @@ def test_with_early_stopping_a_diverged_model_gets_its_best_weights(wing):
             config=config,
             evaluate=evaluate,
         )
-    for name, w in wing.lib.get_weights(model).items():
-        assert (w == seen[1][name]).all()
+    assert_weights(wing, model, seen[1])
 
 
 def test_a_run_that_does_not_diverge_warns_of_nothing(wing):
@@ -160,7 +162,7 @@ def test_an_id_out_of_range_gets_the_same_words(name, where, bad, step):
     assert (targets == PAD).any()  # which stays allowed
     broken = {"ids": ids.copy(), "targets": targets.copy()}
     broken[where][2, 3] = bad
-    model = tiny_gpt(wing)
+    model = tiny_gpt(wing, n_layers=1)
     batches = [(ids, targets)] * step + [(broken["ids"], broken["targets"])]
     words = rf"{where} must lie {ALLOWED[where]}.*got {bad} at \[2, 3\]"
     with pytest.raises(ValueError, match=words):
@@ -179,7 +181,7 @@ def test_an_id_out_of_range_gets_the_same_words(name, where, bad, step):
 )
 def test_every_model_of_tokens_says_which_id_is_out_of_range(wing, name, place, called):
     model, draw = MODELS[name], np.random.default_rng(3)
-    built, inputs = model.build(wing), model.draw(draw)
+    built, inputs = model.build(wing, n_layers=1), model.draw(draw)
     inputs[place][1, 2] = -1
     with (
         checking_values(),
