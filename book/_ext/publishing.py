@@ -23,6 +23,7 @@ Sphinx and its extensions do nearly all of it. What they leave to do:
 import html
 import os
 import re
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -187,10 +188,24 @@ def open_first_page(app: Sphinx, exception: Exception | None) -> None:
     Path(app.outdir, "index.html").write_text(entrance, "utf-8")
 
 
+def share_out(app: Sphinx) -> None:
+    """Have a process for each core read and write pages.
+
+    jupyter-book has no option for it, and one of its extensions, which numbers sections
+    when all pages are read, doesn't say that it may. Elsewhere than on Linux, forks of
+    a process that has imported what pages describe aren't safe.
+    """
+    if sys.platform == "linux":
+        app.parallel = max(app.parallel, len(os.sched_getaffinity(0)))
+    if numbering := app.extensions.get("sphinx_multitoc_numbering"):
+        numbering.parallel_read_safe = True
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Connect each measure to its moment in the build."""
     group = "sphinxcontrib.bibtex.style.referencing"
     register_plugin(group, "author_year_round", RoundAuthorYear, force=True)
+    app.connect("builder-inited", share_out)
     app.connect("config-inited", fill_in_addresses, priority=100)
     app.connect("source-read", name_repository)
     # Before opengraph, which looks for a description in the head.

@@ -35,6 +35,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
+from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
@@ -390,6 +391,23 @@ def source_address(tree: str, _domain: str, info: dict[str, str]) -> str | None:
     return f"{tree}/{path.as_posix()}#L{first}-L{first + len(lines) - 1}"
 
 
+def import_first(_app: Sphinx, _env: Any, docnames: list[str]) -> None:
+    """Before pages are read, by several processes: import once what they describe."""
+    if any(name.startswith(f"{FOLDER}/") for name in docnames):
+        for wing in WINGS:
+            import_module(f"{PACKAGE}.{wing}")
+
+
+def let_go(_app: Sphinx, document: nodes.document) -> None:
+    """Have all nodes of a page know the page alone.
+
+    Those that `{eval-rst}` made know its own small document, and by its settings the
+    whole environment, which Sphinx would store and load with each page.
+    """
+    for node in document.findall():
+        node.document = document
+
+
 def link_sources(_app: Sphinx, config: Config) -> None:
     """Tell linkcode where the repository has its files."""
     options = config.html_theme_options
@@ -449,6 +467,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.setup_extension("sphinx.ext.autodoc")
     app.setup_extension("sphinx.ext.linkcode")
     app.connect("config-inited", link_sources)
+    app.connect("env-before-read-docs", import_first)
+    app.connect("doctree-read", let_go)
     app.add_config_value("api_lessons", {}, "")
     # After the table of contents is read, and what it lacks is left out.
     app.connect("config-inited", write_pages, priority=950)

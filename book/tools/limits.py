@@ -25,10 +25,12 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+
+import jupytext
 
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = "_build/seconds.json"
@@ -50,17 +52,25 @@ ROAD_SIGN = re.compile(rf"\n*\*{MINUTES.pattern}(?P<rest>[^*]+)\*\n")
 BUILDS_ON = re.compile(r"builds on (?P<pages>.+) ·\s+for: .+", re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)#]+)")
 
-FENCE = re.compile(
-    r"\s*(?P<marks>`{3,}|:{3,}|~{3,})(?:\{(?P<name>[\w:+-]+)\})?(?P<rest>.*)$"
+# A directive, or a block of code, to the line that ends it.
+BLOCK = re.compile(
+    r"^ *(?P<marks>`{3,}|:{3,}|~{3,})(?:\{(?P<name>[\w:+-]+)\})?(?P<rest>[^\n]*)\n"
+    r"(?P<body>.*?)^ *(?P=marks)[`:~]* *$",
+    re.MULTILINE | re.DOTALL,
+)
+# An exercise or a solution, from the directive that opens it to the one that ends it.
+GATED = re.compile(
+    r"^(`{3,}|:{3,})\{(?P<kind>exercise|solution)-start\}(?P<title>[^\n]*)\n"
+    r".*?^(`{3,}|:{3,})\{(?P=kind)-end\}[^\n]*\n+\4$",
+    re.MULTILINE | re.DOTALL,
 )
 # Directives whose inside is no prose, or the other framework's.
 NO_PROSE = re.compile(
-    r"code|math|figure|image|list-table|csv-table|table|glue|bibliography|raw|toctree|"
-    r"contents|nnx|explore|exercise|solution|index"
+    r"code|math|list-table|csv-table|table|glue|bibliography|raw|toctree|contents|nnx|"
+    r"index"
 )
-SHOWN_CODE = re.compile(r"code i?python")
 PICTURES = ("figure", "explore", "image", "glue:figure")
-EXERCISE = re.compile(r"(?P<what>exercise|solution)(?P<edge>-start|-end)?$")
+PICTURE = "\0"  # stands in the prose where there is one
 EFFORT = re.compile(r" · (?P<difficulty>easy|medium|hard) · (?P<minutes>\d+) minutes?$")
 CHECKED = re.compile(r"\bcheck\(")
 
@@ -76,7 +86,7 @@ NOT_WORDS = [
 ]
 
 
-@dataclass(kw_only=True)
+@dataclass
 class Exercise:
     """An exercise: its title, how hard it is, and how long it may take."""
 
@@ -94,8 +104,7 @@ class Page:
     visible: int  #: Lines of code that are shown, in one tab
     folded: int  #: Lines of code behind a button
     longest: int  #: Lines of the longest cell that is shown
-    figures: int  #: How many pictures there are
-    #: Words until the first of them, or None without one.
+    #: Words until the first picture, or None without one.
     words_before_figure: int | None
     exercises: list[Exercise]  #: In their order
 
@@ -138,128 +147,67 @@ def write_minutes(text: str, page: Page) -> str:
     return f"{text[:start]}{page.minutes} minutes{beside}{text[end:]}"
 
 
-class Lesson:
-    """Goes through a page from its top and keeps count."""
+def take_exercises(text: str) -> tuple[str, list[Exercise]]:
+    """Take exercises and solutions out of a page's text."""
+    exercises: list[Exercise] = []
 
-    def __init__(self) -> None:
-        self.prose: list[str] = []
-        self.fences: list[tuple[str, str]] = []
-        self.gate = ""  # "exercise" or "solution" while inside one
-        self.exercises: list[Exercise] = []
-        self.lines = {
-            (place, tab): 0 for place in ("shown", "folded") for tab in ("torch", "nnx")
-        }
-        self.longest = 0
-        self.figures = 0
-        self.words_before_figure: int | None = None
+    def take(part: re.Match[str]) -> str:
+        if part["kind"] == "exercise":
+            effort = EFFORT.search(part["title"].strip())
+            minutes = int(effort["minutes"]) if effort else None
+            difficulty = effort["difficulty"] if effort else None
+            exercises.append(Exercise(part["title"].strip(), difficulty, minutes))
+        exercises[-1].is_checked |= bool(CHECKED.search(part[0]))
+        return ""
 
-    @property
-    def inside_exercise(self) -> bool:
-        """Whether this is an exercise or a solution, and no part of the lesson."""
-        return bool(self.gate) or any(EXERCISE.match(name) for _, name in self.fences)
+    return GATED.sub(take, text), exercises
 
-    @property
-    def inside_code(self) -> bool:
-        """Whether this is code that no cell runs, or a directive's options."""
-        return bool(self.fences) and self.fences[-1][1].startswith("code")
 
-    def add_figure(self) -> None:
-        """Count a picture."""
-        if self.inside_exercise:
-            return
-        if self.words_before_figure is None:
-            self.words_before_figure = count_words("\n".join(self.prose))
-        self.figures += 1
+def measure(text: str) -> Page:
+    """Measure a page, given its text. The line under its title does not count."""
+    lesson, exercises = take_exercises(text)
+    lines: Counter[tuple[str, str]] = Counter()
+    longest = 0
+    prose = []
 
-    def add_code(self, source: str, tags: Sequence[str]) -> None:
-        """Count the lines of a cell, or of code that no cell runs."""
-        if self.inside_exercise:
-            self.exercises[-1].is_checked |= bool(CHECKED.search(source))
-            return
+    def add_code(source: str, tags: Collection[str] = ()) -> None:
+        nonlocal longest
         size = sum(bool(line.strip()) for line in source.split("\n"))
-        place = "folded" if FOLDING & set(tags) else "shown"
-        if place == "shown":
-            self.longest = max(self.longest, size)
+        place = "folded" if FOLDING.intersection(tags) else "shown"
+        longest = max(longest, size if place == "shown" else 0)
         for tab, other in (("torch", "nnx"), ("nnx", "torch")):
-            if other not in tags:
-                self.lines[place, tab] += size
+            lines[place, tab] += 0 if other in tags else size
 
-    def open(self, marks: str, name: str, argument: str) -> None:
-        """Enter a directive."""
-        found = EXERCISE.match(name)
-        if found and found["edge"] != "-end" and found["what"] == "exercise":
-            title = argument.strip()
-            effort = EFFORT.search(title)
-            difficulty, minutes = effort.groups() if effort else (None, None)
-            self.exercises.append(
-                Exercise(
-                    title=title,
-                    difficulty=difficulty,
-                    minutes=int(minutes) if minutes else None,
-                )
-            )
-        if found and found["edge"]:
-            self.gate = found["what"] if found["edge"] == "-start" else ""
-            name = "code"  # what stands in it is its options
-        elif name.startswith(PICTURES):
-            self.add_figure()
-        elif name == "code-block":
-            name = f"code {argument.strip()}"
-        self.fences.append((marks, name))
+    def read(block: re.Match[str]) -> str:
+        name, rest = block["name"] or "code", block["rest"].strip()
+        if name.startswith(PICTURES):
+            return PICTURE
+        if name.startswith("code"):
+            if rest in {"python", "ipython3"}:
+                add_code(block["body"])
+            return ""
+        return "" if NO_PROSE.match(name) else BLOCK.sub(read, block["body"])
 
-    def add_line(self, line: str) -> None:
-        """Take one line of Markdown."""
-        fence = FENCE.match(line)
-        innermost = self.fences[-1][0] if self.fences else ""
-        if fence and fence["name"]:
-            self.open(fence["marks"], fence["name"], fence["rest"])
-        elif fence and innermost and fence["marks"].startswith(innermost):
-            self.fences.pop()
-        elif fence and not self.inside_code:
-            self.fences.append((fence["marks"], f"code {fence['rest'].strip()}"))
-        elif self.inside_exercise:
-            if self.exercises and CHECKED.search(line):
-                self.exercises[-1].is_checked = True
-        elif self.inside_code:
-            if SHOWN_CODE.match(self.fences[-1][1]):
-                self.add_code(line, ())
-        elif not any(NO_PROSE.match(name) for _, name in self.fences):
-            if line.startswith("!["):
-                self.add_figure()
-            self.prose.append(line)
-
-    def add_cell(self, cell: Any) -> None:
-        """Take one cell of the page."""
-        if cell["cell_type"] == "markdown":
-            for line in cell["source"].split("\n"):
-                self.add_line(line)
-            return
-        tags = cell["metadata"].get("tags", [])
-        if cell["cell_type"] != "code" or {SETUP_TAG, CLAIMS_TAG} & set(tags):
-            return
-        self.add_code(cell["source"], tags)
-        shown = cell["metadata"].get("mystnb", {})
-        if "figure" in shown or "image" in shown:
-            self.add_figure()
-
-
-def measure(cells: Sequence[Any]) -> Page:
-    """Measure the cells of a page. The line under its title does not count."""
-    lesson = Lesson()
-    for cell in cells:
-        lesson.add_cell(cell)
-    text = "\n".join(lesson.prose)
-    sign = find_road_sign(text)
+    for cell in jupytext.reads(lesson, fmt="md:myst").cells:
+        tags = cell.metadata.get("tags", [])
+        if cell.cell_type == "markdown":
+            text = BLOCK.sub(read, cell.source)
+            prose.append(re.sub(r"^(?=!\[)", PICTURE, text, flags=re.MULTILINE))
+        elif not {SETUP_TAG, CLAIMS_TAG}.intersection(tags):
+            add_code(cell.source, tags)
+            if {"figure", "image"} & cell.metadata.get("mystnb", {}).keys():
+                prose.append(PICTURE)
+    said = "\n".join(prose)
+    sign = find_road_sign(said)
     own = count_words(sign[0]) if sign else 0
-    before = lesson.words_before_figure
+    before, picture, _ = said.partition(PICTURE)
     return Page(
-        words=count_words(text) - own,
-        visible=max(lesson.lines["shown", tab] for tab in ("torch", "nnx")),
-        folded=max(lesson.lines["folded", tab] for tab in ("torch", "nnx")),
-        longest=lesson.longest,
-        figures=lesson.figures,
-        words_before_figure=None if before is None else before - own,
-        exercises=lesson.exercises,
+        words=count_words(said.replace(PICTURE, "")) - own,
+        visible=max(lines["shown", tab] for tab in ("torch", "nnx")),
+        folded=max(lines["folded", tab] for tab in ("torch", "nnx")),
+        longest=longest,
+        words_before_figure=count_words(before) - own if picture else None,
+        exercises=exercises,
     )
 
 
@@ -312,16 +260,9 @@ def builds_on(path: Path) -> list[Path]:
     return [(path.parent / link).resolve() for link in links]
 
 
-def measure_text(text: str) -> Page:
-    """Measure a page, given its text."""
-    from notebooks import read_cells
-
-    return measure(read_cells(text).cells)
-
-
 def find_faults(text: str, seconds: float | None = None) -> list[str]:
     """Say which limits a page passes, which runs for `seconds` where that is known."""
-    page, sign = measure_text(text), find_road_sign(text)
+    page, sign = measure(text), find_road_sign(text)
     limits = {None: ROAD, "Optional": OPTIONAL, "Appendix": APPENDIX}[kind_of(text)]
     before = page.words_before_figure or 0
     faults = [
@@ -400,7 +341,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     texts = {path.stem: path.read_text("utf-8") for path in paths}
     print(row(COLUMNS.split()))
     for slug, text in texts.items():
-        page, ran = measure_text(text), seconds.get(slug)
+        page, ran = measure(text), seconds.get(slug)
         lines = page.words, page.visible, page.longest, page.folded, page.minutes
         ran = "" if ran is None else f"{ran:.0f}"
         star = "*" * is_optional(text)

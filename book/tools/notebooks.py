@@ -104,7 +104,7 @@ def with_setup_cell(text: str, url: str) -> str:
 
 def with_minutes(text: str) -> str:
     """Return a chapter's text with the time that it takes under its title."""
-    return write_minutes(text, measure(read_cells(text).cells))
+    return write_minutes(text, measure(text))
 
 
 def read_cells(text: str) -> NotebookNode:

@@ -21,9 +21,8 @@ import os
 import sys
 import time
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
 from functools import wraps
 from itertools import starmap
 from pathlib import Path
@@ -34,7 +33,7 @@ import numpy as np
 from compare import Move, moves, read_tolerance
 from kernels import compiled
 from nbformat import NotebookNode
-from notebooks import ROOT, code_of, find_chapters, read_cells, run_cells
+from notebooks import ROOT, find_chapters, read_cells, run_cells
 
 FOLDER = "_build/shaken"
 HALF = 0.5
@@ -47,36 +46,21 @@ nudge()
 sys.path.remove({folder!r})"""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Shake:
-    """Another machine, or another start.
-
-    Attributes:
-        environment: Read by the frameworks when they start.
-        nudge: Whether each training begins one unit in the last place away.
-    """
-
-    environment: Mapping[str, str]
-    nudge: bool = False
-
-
 def limited(
     aten: str, onednn: str, mkl: str, xla: str, openblas: str, numpy: Sequence[str]
-) -> Shake:
+) -> dict[str, str]:
     """Stand for a processor with this instruction set, or the next one below it.
 
     PyTorch reads the first three, JAX the fourth, NumPy what follows.
     """
-    return Shake(
-        environment={
-            "ATEN_CPU_CAPABILITY": aten,
-            "ONEDNN_MAX_CPU_ISA": onednn,
-            "MKL_CBWR": mkl,
-            "XLA_FLAGS": f"--xla_cpu_max_isa={xla}",
-            "OPENBLAS_CORETYPE": openblas,
-            "NPY_DISABLE_CPU_FEATURES": " ".join(numpy),
-        }
-    )
+    return {
+        "ATEN_CPU_CAPABILITY": aten,
+        "ONEDNN_MAX_CPU_ISA": onednn,
+        "MKL_CBWR": mkl,
+        "XLA_FLAGS": f"--xla_cpu_max_isa={xla}",
+        "OPENBLAS_CORETYPE": openblas,
+        "NPY_DISABLE_CPU_FEATURES": " ".join(numpy),
+    }
 
 
 # NumPy wants the names of what it shall leave, and only of what this machine has. It
@@ -85,13 +69,14 @@ LEFT = os.environ.get("NPY_DISABLE_CPU_FEATURES", "").split()
 FOUND = np.show_config(mode="dicts")["SIMD Extensions"].get("found", []) + LEFT
 WIDER = [name for name in FOUND if name.startswith(("AVX512", "X86_V4"))]
 
-
-SHAKES: Mapping[str, Shake] = {
+# What the frameworks read when they start, on another machine or with another start.
+SHAKES: Mapping[str, Mapping[str, str]] = {
     "avx2": limited("avx2", "AVX2", "AVX2", "AVX2", "Haswell", WIDER),
     "sse": limited("default", "SSE41", "COMPATIBLE", "SSE4_2", "Nehalem", FOUND),
     # PyTorch reads the first, JAX the second.
-    "threads": Shake(environment={"OMP_NUM_THREADS": "2", "NPROC": "1"}),
-    "nudge": Shake(environment={}, nudge=True),
+    "threads": {"OMP_NUM_THREADS": "2", "NPROC": "1"},
+    # Each training begins one unit in the last place away.
+    "nudge": {},
 }
 
 
@@ -181,24 +166,21 @@ def step_of(p: Any, seed: int, jnp: Any) -> Any:
     return jnp.nextafter(p, jnp.asarray(signs(p.shape, seed), p.dtype)) - p
 
 
-def run(path: Path, shake: Shake, cache: Mapping[str, str]) -> NotebookNode:
-    """Execute a page as another machine would."""
+def run(root: Path, name: str, path: Path) -> None:
+    """Execute a page as another machine would, and write it where `table` finds it.
+
+    A cell that fails keeps its error as its output, and the page goes on.
+    """
+    start = time.perf_counter()
     notebook = read_cells(path.read_text("utf-8"))
-    if shake.nudge:
+    if name == "nudge":
         source = NUDGE.format(folder=str(Path(__file__).parent))
         notebook.cells.insert(0, nbformat.v4.new_code_cell(source))
-    machine = {**cache, **shake.environment}
-    run_cells(notebook, path.parent, TIMEOUT, machine, allow_errors=True)
-    if shake.nudge:
-        del notebook.cells[0]
-    return notebook
-
-
-def run_and_keep(root: Path, name: str, path: Path) -> None:
-    """Execute a page under a shake, and write it where `read` finds it."""
-    start = time.perf_counter()
     cache = compiled(root, f"{name}-{multiprocessing.current_process().name}")
-    notebook = run(path, SHAKES[name], cache)
+    machine = {**cache, **SHAKES[name]}
+    run_cells(notebook, path.parent, TIMEOUT, machine, allow_errors=True)
+    if name == "nudge":
+        del notebook.cells[0]
     file = root / FOLDER / name / f"{path.stem}.ipynb"
     file.parent.mkdir(parents=True, exist_ok=True)
     nbformat.write(notebook, file)
@@ -206,40 +188,11 @@ def run_and_keep(root: Path, name: str, path: Path) -> None:
     print(f"{path.stem}: {name}, {seconds:.0f} s", file=sys.stderr, flush=True)
 
 
-def find_moves(
-    stored: NotebookNode, shaken: Mapping[str, NotebookNode]
-) -> Iterator[tuple[int, str, Move]]:
-    """Compare a page's outputs with what it gave under the shakes.
-
-    Yields:
-        Number of the code cell (from 0), name of the shake, and the largest move of
-        the cell's outputs, where they moved at all.
-    """
-    for name, new in shaken.items():
-        pairs = zip(code_cells(stored), code_cells(new), strict=True)
-        for number, (before, after) in enumerate(pairs):
-            tolerance = read_tolerance(before.metadata)
-            found = list(moves(before.outputs, after.outputs, tolerance))
-            if found:
-                yield number, name, max(found, key=lambda move: move.share)
-
-
-def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
-    """List the cells that have outputs."""
-    return [cell for cell in notebook.cells if cell.cell_type == "code"]
-
-
-def read(path: Path, root: Path) -> tuple[NotebookNode, dict[str, NotebookNode]]:
-    """Read a page's notebook and its shaken ones, those that have the same code."""
-    stored = nbformat.read(path.with_suffix(".ipynb"), as_version=4)
-    shaken = {}
-    for name in SHAKES:
-        file = root / FOLDER / name / f"{path.stem}.ipynb"
-        if file.exists():
-            new = nbformat.read(file, as_version=4)
-            if code_of(new) == code_of(stored):
-                shaken[name] = new
-    return stored, shaken
+def code_cells(path: Path) -> list[NotebookNode]:
+    """List the cells of a notebook that have outputs; none, if it isn't there."""
+    if not path.exists():
+        return []
+    return [c for c in nbformat.read(path, as_version=4).cells if c.cell_type == "code"]
 
 
 def table(paths: Sequence[Path], root: Path, limit: float) -> int:
@@ -247,21 +200,24 @@ def table(paths: Sequence[Path], root: Path, limit: float) -> int:
     found = 0
     print(f"{'page':<24}{'cell':>5}  {'share':>6}  shake     what moved")
     for path in paths:
-        stored, shaken = read(path, root)
-        worst: dict[int, list[tuple[str, Move]]] = {}
-        for number, name, move in find_moves(stored, shaken):
-            if round(move.share, 6) > limit:  # 0.01 of 0.02 is half
-                worst.setdefault(number, []).append((name, move))
-        for number, each in sorted(worst.items()):
-            found += 1
-            for name, move in each:
-                print(
-                    f"{path.stem:<24}{number:>5}  {move.share:>6.2f}  {name:<8}  "
-                    f"{move.what}"
-                )
-        missing = ", ".join(name for name in SHAKES if name not in shaken)
+        stored = code_cells(path.with_suffix(".ipynb"))
+        moved: list[tuple[int, str, Move]] = []
+        missing = []
+        for name in SHAKES:
+            shaken = code_cells(root / FOLDER / name / f"{path.stem}.ipynb")
+            if [cell.source for cell in shaken] != [cell.source for cell in stored]:
+                missing.append(name)
+                continue
+            for number, (old, new) in enumerate(zip(stored, shaken, strict=True)):
+                each = moves(old.outputs, new.outputs, read_tolerance(old.metadata))
+                worst = max(each, key=lambda move: move.share, default=Move(0, ""))
+                if round(worst.share, 6) > limit:  # 0.01 of 0.02 is half
+                    moved.append((number, name, worst))
+        for number, name, (share, what) in sorted(moved, key=lambda move: move[0]):
+            print(f"{path.stem:<24}{number:>5}  {share:>6.2f}  {name:<8}  {what}")
+        found += len({number for number, *_ in moved})
         if missing:
-            print(f"{path.stem:<24}       not run: {missing}")
+            print(f"{path.stem:<24}       not run: {', '.join(missing)}")
     return found
 
 
@@ -286,11 +242,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not options.table:
         tasks = [(options.root, n, p) for p in paths for n in options.shake]
         if options.jobs == 1:
-            list(starmap(run_and_keep, tasks))
+            list(starmap(run, tasks))
         else:
             context = multiprocessing.get_context("spawn")
             with ProcessPoolExecutor(options.jobs, context) as pool:
-                list(pool.map(run_and_keep, *zip(*tasks, strict=True)))
+                list(pool.map(run, *zip(*tasks, strict=True)))
     found = table(paths, options.root, options.limit)
     if not found:
         print(f"No output moves by more than {options.limit:g} of its allowance.")

@@ -5,7 +5,7 @@ import re
 import limits
 import notebooks
 import pytest
-from limits import CLAIMS_TAG, find_faults, is_optional, measure_text
+from limits import CLAIMS_TAG, find_faults, is_optional, measure
 from notebooks import read_cells
 from small_books import HEADER, ROOT, cell, contents
 
@@ -95,7 +95,7 @@ def write(*parts, sign=SIGN):
 
 
 def measured(*parts, sign=SIGN):
-    return measure_text(write(*parts, sign=sign))
+    return measure(write(*parts, sign=sign))
 
 
 @pytest.mark.parametrize(
@@ -143,11 +143,11 @@ def test_lines_are_counted_in_the_longer_tab_and_in_two_kinds():
     assert measured("\n" + "word " * 600 + "\n", cell("x = 1\n" * 30)).minutes == 4 + 2
 
 
-def test_pictures_are_counted_and_the_first_one_s_place():
+def test_the_first_picture_has_a_place():
     header = "---\ntags: [hide-input]\nmystnb:\n  figure: {name: fig-x}\n---\n"
     drawn = cell(f"{header}plot()")
     page = measured("\nOne two three.\n", drawn, "\nFour.\n", FIGURE, exercise("x"))
-    assert (page.figures, page.words_before_figure) == (2, 3)
+    assert page.words_before_figure == 3
     assert measured("\nWords.\n").words_before_figure is None
 
 
