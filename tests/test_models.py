@@ -9,10 +9,7 @@ from models import MODELS, THREE, B, S, T, V, assert_wings_agree, count, randomi
 from wings import ALL, assert_close, assert_refused, drawn, each, few
 
 from course_lib.config import (
-    ADDED_POSITIONS,
-    GRID_POSITIONS,
     POSITIONS,
-    READINGS,
     BERTConfig,
     GPTConfig,
     Seq2SeqConfig,
@@ -50,39 +47,20 @@ def test_equals_the_oracle(wing, name, seed, small, padded, data):
     assert_close(got, case.expected(weights, config, *inputs, mask=mask))
 
 
-# The first stand for all.
 VARIANTS = [
     ("GPT", {}),
     ("GPT", {"position": "rotary", "norm_kind": "rms", "activation": "swiglu"}),
     ("BERTForMaskedLM", {}),
     ("BERTForClassification", {}),
-    (
-        "Seq2Seq",
-        {
-            **{"share_embeddings": False, "target_vocab_size": 17, "tie_head": False},
-            **{"norm": "pre", "position": "learned"},
-        },
-    ),
+    ("Seq2Seq", {**MODELS["Seq2Seq"].small, "tie_head": False, "position": "learned"}),
     ("ViT", {"position": "learned_2d"}),
     ("Forecaster", {}),
-    ("GPT", {"position": "sinusoidal", "norm": "post", "activation": "relu"}),
-    (
-        "GPT",
-        {"position": "alibi", "norm": "res_post", "n_kv_heads": 1, "tie_head": False},
-    ),
-    ("GPT", {"position": "none", "activation": "silu", "bias": False}),
-    ("GPT", {"position": "relative"}),
-    ("BERTForMaskedLM", {"norm": "pre", "position": "rotary"}),
-    ("BERTForMaskedLM", {"position": "alibi", "activation": "swiglu"}),
-    ("Seq2Seq", {}),
-    ("Seq2Seq", {"activation": "silu", "head_bias": True, "interleaved": False}),
-    ("Seq2Seq", {"position": "relative"}),
-    *[("ViT", {"position": position}) for position in GRID_POSITIONS],
-    *[
-        ("Forecaster", {"position": position, "reading": reading})
-        for position in ADDED_POSITIONS
-        for reading in READINGS
-    ],
+]
+OTHERS = [
+    (name, {field: value})
+    for name, case in MODELS.items()
+    for field, values in case.choices.items()
+    for value in values
 ]
 
 
@@ -90,7 +68,7 @@ VARIANTS = [
     ("name", "options", "padded"),
     [
         *[(name, {}, True) for name in few(MASKED[::-1], 1)],
-        *[(name, options, False) for name, options in few(VARIANTS, 7)],
+        *[(name, options, False) for name, options in [*VARIANTS, *few(OTHERS, 0)]],
     ],
 )
 def test_wings_agree_forward_and_in_every_gradient(both, rng, name, options, padded):

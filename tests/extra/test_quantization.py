@@ -149,7 +149,7 @@ def gpt(wing, **options):
     return model, drawn
 
 
-@each("name", MODELS, nnx=["Seq2Seq"])
+@each("name", MODELS, nnx=["GPT"])
 @pytest.mark.usefixtures("rounds_once")
 def test_a_model_is_that_with_the_rounded_weights(wing, rng, name):
     case = MODELS[name]

@@ -89,7 +89,7 @@ def test_the_model_is_ours_in_evaluation_and_has_its_config(wing, saved_gpt2):
         d_ff=48,
         dropout=0.3,
     )
-    ids = np.array([[1, 2, 3]])
+    ids = np.ones((2, 7), int)
     np.testing.assert_array_equal(logits(wing, model, ids), logits(wing, model, ids))
 
 
