@@ -176,10 +176,10 @@ def _turning(
 
 def _yarn(stated: dict[str, Any], longest: int) -> dict[str, Any]:
     """YaRN's settings, those that the file leaves out among them."""
-    usual = {"factor": longest / stated["original_len"], "beta_fast": 32}
-    usual |= {"beta_slow": 1, "truncate": True, "attention_factor": None}
-    found = usual | {key: value for key, value in stated.items() if value != 0}
-    found["truncate"] = stated.get("truncate", True)
+    found = {"factor": longest / stated["original_len"], "truncate": True}
+    found |= {"attention_factor": None} | stated
+    found["beta_fast"] = found.get("beta_fast") or 32  # as there, 0 says nothing
+    found["beta_slow"] = found.get("beta_slow") or 1
     sizes = [found.pop(key, None) for key in ("mscale", "mscale_all_dim")]
     if found["attention_factor"] is None and all(sizes) and found["factor"] > 1:
         up, down = (0.1 * m * math.log(found["factor"]) + 1 for m in sizes)
