@@ -114,6 +114,7 @@ pdf: $(BINDERY) ## Print each page, and the book with bookmarks, with Chromium
 	$(BIN)/python book/tools/paper.py $(PAGES)
 
 zip: $(BINDERY) ## Pack what `make book` built into one archive, to read offline
+	@test -f $(SITE)/index.html || { echo "There is no site yet: run \`make book\` first."; exit 1; }
 	@mkdir -p _build/zip
 	$(BIN)/python -c 'import shutil; shutil.make_archive("_build/zip/course", "zip", "_build", "html")'
 

@@ -21,7 +21,6 @@ Text or a cell that exists for one framework only is a warning, and so an error 
 `-W`: the book promises both.
 """
 
-from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from docutils import nodes
@@ -72,19 +71,6 @@ def tab_set(parts: Run) -> nodes.container:
     return tabs
 
 
-def split_runs(run: Run) -> Iterator[Run]:
-    """Cut a run of neighbors where a framework comes back after the other one."""
-    current: Run = []
-    for framework, node in run:
-        seen = [name for name, _ in current]
-        if seen and framework in seen and framework != seen[-1]:
-            yield current
-            current = []
-        current.append((framework, node))
-    if current:
-        yield current
-
-
 def warn_if_single(parts: Run, docname: str | None) -> None:
     """Warn when one of the two frameworks is missing from a tab set."""
     present = {name for name, _ in parts}
@@ -127,18 +113,22 @@ class FrameworkTabs(SphinxTransform):
         run: Run = []
 
         def close() -> None:
-            for parts in split_runs(run):
-                warn_if_single(parts, self.env.docname)
-                children.append(tab_set(parts))
-            run.clear()
+            if run:
+                warn_if_single(run, self.env.docname)
+                children.append(tab_set(run))
+                run.clear()
 
         for child in list(parent.children):
             framework = framework_of(child)
-            if framework is not None:
-                run.append((framework, child))  # pyright: ignore[reportArgumentType]
-            elif not (run and isinstance(child, nodes.comment)):
-                close()
-                children.append(child)
+            if framework is None:
+                if not (run and isinstance(child, nodes.comment)):
+                    close()
+                    children.append(child)
+                continue
+            seen = [name for name, _ in run]
+            if framework in seen and framework != seen[-1]:
+                close()  # it comes back after the other one
+            run.append((framework, child))  # pyright: ignore[reportArgumentType]
         close()
         parent.children = []
         parent.extend(children)

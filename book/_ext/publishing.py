@@ -24,7 +24,7 @@ import html
 import os
 import re
 import sys
-from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlparse
@@ -40,6 +40,10 @@ LIMIT = 200  # characters of a description
 LEAST = 41  # a shorter sentence alone would say too little
 SENTENCE = re.compile(r"[.?!…](?=\s|$)")
 UNUSED = re.compile(r"thebe|toggle(?:button|Hint|OpenOnPrint)", re.IGNORECASE)
+ROUND = {
+    f"bracket_{part}": BracketStyle(left="(", right=")")
+    for part in ("parenthetical", "textual", "author", "label", "year")
+}
 ENTRANCE = """\
 <!DOCTYPE html>
 <html lang="{language}">
@@ -93,22 +97,6 @@ def name_repository(app: Sphinx, _docname: str, source: list[str]) -> None:
     """When a page is read: put the repository's address where it is asked for."""
     address = app.config.html_theme_options.get("repository_url", "").rstrip("/")
     source[0] = source[0].replace("{{ repository }}", address)
-
-
-def round_brackets() -> BracketStyle:
-    """Make the brackets that all parts of the style of citations share."""
-    return BracketStyle(left="(", right=")")
-
-
-@dataclass
-class RoundAuthorYear(AuthorYearReferenceStyle):
-    """Authors and year, in round brackets."""
-
-    bracket_parenthetical: BracketStyle = field(default_factory=round_brackets)
-    bracket_textual: BracketStyle = field(default_factory=round_brackets)
-    bracket_author: BracketStyle = field(default_factory=round_brackets)
-    bracket_label: BracketStyle = field(default_factory=round_brackets)
-    bracket_year: BracketStyle = field(default_factory=round_brackets)
 
 
 def shorten(text: str, limit: int = LIMIT) -> str:
@@ -188,6 +176,16 @@ def open_first_page(app: Sphinx, exception: Exception | None) -> None:
     Path(app.outdir, "index.html").write_text(entrance, "utf-8")
 
 
+def keep_sources(_app: Sphinx, env: Any) -> None:
+    """After pages are read: without git they have no date, but still their buttons.
+
+    sphinx-last-updated-by-git takes from them the way to their source as well.
+    """
+    for page, told in getattr(env, "git_last_updated", {}).items():
+        if told is None:
+            env.git_last_updated[page] = None, True
+
+
 def share_out(app: Sphinx) -> None:
     """Have a process for each core read and write pages.
 
@@ -204,8 +202,10 @@ def share_out(app: Sphinx) -> None:
 def setup(app: Sphinx) -> dict[str, Any]:
     """Connect each measure to its moment in the build."""
     group = "sphinxcontrib.bibtex.style.referencing"
-    register_plugin(group, "author_year_round", RoundAuthorYear, force=True)
+    round_style: Any = partial(AuthorYearReferenceStyle, **ROUND)
+    register_plugin(group, "author_year_round", round_style, force=True)
     app.connect("builder-inited", share_out)
+    app.connect("env-updated", keep_sources, priority=600)
     app.connect("config-inited", fill_in_addresses, priority=100)
     app.connect("source-read", name_repository)
     # Before opengraph, which looks for a description in the head.

@@ -118,6 +118,7 @@ def list_modules(root: Path) -> dict[str, Module]:
     return found
 
 
+@cache
 def resolve(root: Path, name: str) -> str | None:
     """Find where `course_lib.torch.GPT` is defined: `course_lib.torch.gpt.GPT`.
 

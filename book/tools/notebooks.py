@@ -24,9 +24,8 @@ import re
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 # Heavy imports stand in the function that needs them: --check is to take no time.
 import jupytext
@@ -59,20 +58,8 @@ CODE_CELL = re.compile(
 HEADER = re.compile(r"\A---\n(.*?)^---\n", re.MULTILINE | re.DOTALL)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Settings:
-    """What the tool reads from `_config.yml`."""
-
-    url: str
-    timeout: int
-
-
-def read_settings(root: Path) -> Settings:
-    """Read the repository's address and the time a cell may take.
-
-    Raises:
-        ValueError: If the repository's address is missing.
-    """
+def read_settings(root: Path) -> tuple[str, int]:
+    """Read the repository's address and the seconds that a cell may take."""
     config = yaml.safe_load((root / "_config.yml").read_text("utf-8"))
     url = (config.get("repository") or {}).get("url")
     if not url:
@@ -80,8 +67,7 @@ def read_settings(root: Path) -> Settings:
             "_config.yml must name the repository (repository: url): got nothing. "
             "Colab installs the package from there."
         )
-    timeout = int((config.get("execute") or {}).get("timeout", 300))
-    return Settings(url=url.rstrip("/"), timeout=timeout)
+    return url.rstrip("/"), int((config.get("execute") or {}).get("timeout", 300))
 
 
 def is_chapter(path: Path) -> bool:
@@ -100,11 +86,6 @@ def with_setup_cell(text: str, url: str) -> str:
     header = HEADER.match(text)
     end = end_of_head(text, header.end() if header else 0)
     return f"{text[:end]}\n{cell}{text[end:]}"
-
-
-def with_minutes(text: str) -> str:
-    """Return a chapter's text with the time that it takes under its title."""
-    return write_minutes(text, measure(text))
 
 
 def read_cells(text: str) -> NotebookNode:
@@ -162,35 +143,20 @@ def keep_outputs(fresh: NotebookNode, stored: dict[str, Any]) -> NotebookNode:
     return fresh
 
 
-@dataclass(frozen=True, kw_only=True)
-class Pair:
-    """A chapter's two files and how they stand to each other.
-
-    Attributes:
-        text_path: The `.md`.
-        text: What the `.md` must hold (as it does, but for the cell for Colab and the
-            minutes under the title).
-        refreshed: The notebook's bytes with the stored outputs, or None if the code
-            must be executed first.
-        problem: What is wrong, in words, or None.
-    """
+class Pair(NamedTuple):
+    """A chapter's two files and how they stand to each other."""
 
     text_path: Path
-    text: str
-    refreshed: str | None
-    problem: str | None
-
-    @property
-    def notebook_path(self) -> Path:
-        """The `.ipynb`."""
-        return self.text_path.with_suffix(".ipynb")
+    text: str  #: What the `.md` must hold: the cell for Colab and the minutes differ
+    refreshed: str | None  #: The notebook with the stored outputs, if they are good
+    problem: str | None  #: What is wrong, in words
 
 
 def read_pair(text_path: Path, url: str) -> Pair:
     """Read and compare a chapter's two files."""
     on_disk = text_path.read_text("utf-8")
     with_cell = with_setup_cell(on_disk, url)
-    text = with_minutes(with_cell)
+    text = write_minutes(with_cell, measure(with_cell))
     wanted = read_cells(text)
     problem = None
     if with_cell != on_disk:
@@ -217,12 +183,7 @@ def read_pair(text_path: Path, url: str) -> Pair:
             refreshed = serialize(keep_outputs(read_cells(text), stored))
             if refreshed != raw and problem is None:
                 problem = "text, tags or metadata differ"
-    return Pair(
-        text_path=text_path,
-        text=text,
-        refreshed=refreshed,
-        problem=problem,
-    )
+    return Pair(text_path, text, refreshed, problem)
 
 
 def find_chapters(book: Path, slugs: Sequence[str]) -> list[Path]:
@@ -270,12 +231,12 @@ def run_cells(
     client.execute(env={**kernel_environment(), **(environment or {})})
 
 
-def execute(pair: Pair, settings: Settings) -> str:
+def execute(pair: Pair, timeout: int) -> str:
     """Run a chapter in a fresh kernel."""
     from compare import clean_outputs
 
     notebook = read_cells(pair.text)
-    run_cells(notebook, pair.text_path.parent, settings.timeout)
+    run_cells(notebook, pair.text_path.parent, timeout)
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs = clean_outputs(cell.outputs, cell.source)
@@ -284,20 +245,18 @@ def execute(pair: Pair, settings: Settings) -> str:
     return serialize(keep_outputs(read_cells(pair.text), notebook))
 
 
-def mend(pair: Pair, settings: Settings, *, force: bool) -> str | None:
-    """Write both files of a chapter as they must be."""
+def mend(pair: Pair, timeout: int, *, force: bool) -> str:
+    """Write both files of a chapter as they must be; say what was done."""
     if pair.problem is None and not force:
-        return None
+        return "up to date"
     # Now and not at the end: who edits the text while it is executed loses nothing.
     pair.text_path.write_text(pair.text, "utf-8")
-    start = time.perf_counter()
-    if force or pair.refreshed is None:
-        content = execute(pair, settings)
+    content, done = pair.refreshed, "outputs kept, text refreshed"
+    if force or content is None:
+        start = time.perf_counter()
+        content = execute(pair, timeout)
         done = f"executed in {time.perf_counter() - start:.1f} s"
-    else:
-        content = pair.refreshed
-        done = "outputs kept, text refreshed"
-    pair.notebook_path.write_text(content, "utf-8")
+    pair.text_path.with_suffix(".ipynb").write_text(content, "utf-8")
     return done
 
 
@@ -350,28 +309,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     book = options.root / "book"
     try:
-        settings = read_settings(options.root)
+        url, timeout = read_settings(options.root)
         texts = find_chapters(book, options.slug)
         if options.check:
-            pairs = [read_pair(text, settings.url) for text in texts]
+            pairs = [read_pair(text, url) for text in texts]
             if options.slug:
                 return check(pairs, [])
-            cited = cite(options.root, settings.url, write=False)
+            cited = cite(options.root, url, write=False)
             return check(pairs, find_orphans(book), cited=cited)
-        if not options.slug and not cite(options.root, settings.url, write=True):
+        if not options.slug and not cite(options.root, url, write=True):
             print("CITATION.cff: address refreshed")
         failed = 0
         for text in texts:
             try:
-                pair = read_pair(text, settings.url)
-                done = mend(pair, settings, force=options.force)
-            except (
-                Exception
-            ) as error:  # one broken chapter leaves the others their turn
+                done = mend(read_pair(text, url), timeout, force=options.force)
+                print(f"{text.stem}: {done}")
+            except Exception as error:  # the others have their turn
                 print(f"{text.stem}: {error}", file=sys.stderr)
                 failed += 1
-            else:
-                print(f"{text.stem}: {done or 'up to date'}")
     except ValueError as error:
         print(error, file=sys.stderr)
         return 2

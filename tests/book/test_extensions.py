@@ -6,6 +6,7 @@ one without its solutions and without a page. What the real site shows is in
 """
 
 import json
+import pickle
 import re
 import sys
 from contextlib import contextmanager
@@ -207,8 +208,9 @@ BIB = """\
 WORDS = {"chapter": ["a synonym"], "sec-part": ["1/sqrt(d)"], "other": ["gone"]}
 EXTENSIONS = [
     "sphinx.ext.napoleon", "sphinxcontrib.bibtex", "sphinxext.opengraph",
-    "sphinx_thebe", "exercises", "formulas", "frameworks", "light_pages", "links",
-    "live_figures", "outputs", "publishing", "reference",
+    "sphinx_last_updated_by_git", "sphinx_thebe", "exercises", "formulas",
+    "frameworks", "light_pages", "links", "live_figures", "outputs", "publishing",
+    "reference",
 ]  # fmt: skip
 SETTINGS = {
     "myst_enable_extensions": ["colon_fence", "deflist", "dollarmath"],
@@ -227,6 +229,10 @@ SETTINGS = {
     "numfig": True,
     "bibtex_bibfiles": ["book/references.bib"],
     "bibtex_reference_style": "author_year_round",
+    "suppress_warnings": ["git.subprocess_error"],
+    "html_last_updated_fmt": "%Y",
+    "git_untracked_check_dependencies": False,
+    "git_untracked_show_sourcelink": True,
     "default_role": "literal",
     "thebe_config": {},
 }
@@ -491,6 +497,11 @@ def test_citations_have_round_brackets_and_pages_name_the_repository(book):
     assert book.soup().select('p > a[href="https://github.com/fork/course"]')
 
 
+def test_without_git_a_page_has_no_date_but_the_way_to_its_source(book):
+    assert "Last updated" not in book.page
+    assert 'href="_sources/chapter.md"' in book.page
+
+
 def test_live_code_is_left_out(book):
     assert "unpkg" not in book.page
     assert "thebe.js" not in book.page
@@ -511,6 +522,13 @@ def test_the_reference_shows_the_signatures_that_metaclasses_hide(book):
     assert "helper" not in text
     assert "y = |x| * 2" in page.select_one(".highlight").get_text()
     assert page.select_one('a[href="https://arxiv.org/abs/1706.03762"]')
+
+
+def test_a_stored_page_holds_itself_alone(book):
+    """What `{eval-rst}` made would bring the whole environment along."""
+    stored = (book.site / ".doctrees" / "named.doctree").read_bytes()
+    document = pickle.loads(stored)
+    assert {id(node.document) for node in document.findall()} == {id(document)}
 
 
 def test_each_object_leads_to_its_lines_in_the_repository(book):
