@@ -49,26 +49,15 @@ def conditional(joint: dict[tuple, float], position: int) -> float:
     )
 
 
-def test_ngram_entropies_equal_enumeration():
+@pytest.mark.parametrize("which", ["ngram_entropies", "position_entropies"])
+def test_entropies_equal_enumeration(which):
     source = small_source()
-    blocks = [
-        entropy(np.array(list(listed(source, n, source.stationary).values())))
-        for n in range(1, 6)
-    ]
-    np.testing.assert_allclose(
-        source.ngram_entropies(5), np.diff(blocks, prepend=0.0), rtol=1e-10
-    )
-
-
-def test_position_entropies_equal_enumeration():
-    source = small_source()
-    start = np.eye(3)[0]
+    start = source.stationary if which == "ngram_entropies" else np.eye(3)[0]
     blocks = [
         entropy(np.array(list(listed(source, n, start).values()))) for n in range(1, 6)
     ]
-    np.testing.assert_allclose(
-        source.position_entropies(5), np.diff(blocks, prepend=0.0), rtol=1e-10
-    )
+    found = getattr(source, which)(5)
+    np.testing.assert_allclose(found, np.diff(blocks, prepend=0.0), rtol=1e-10)
 
 
 def test_masked_entropies_equal_enumeration():

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from hypothesis import strategies as st
+from models import assert_wings_agree
 from wings import assert_close, drawn
 
 from course_lib import oracle
@@ -45,19 +46,7 @@ def test_equals_the_oracle(wing, seed, sizes):
 
 def test_wings_agree_forward_and_in_every_gradient(both, rng):
     x, edges = graph(rng)
-    models = [layer(w) for w in both]
-    both[1].lib.set_weights(models[1], both[0].lib.get_weights(models[0]))
-    outputs, grads = [], []
-    for w, m in zip(both, models, strict=True):
-        outputs.append(w.numpy(m(w.array(x), w.array(edges))))
-        grads.append(
-            w.parameter_grads(
-                m, lambda m, w=w: (m(w.array(x), w.array(edges)) ** 2).sum()
-            )
-        )
-    assert_close(outputs[1], outputs[0])
-    for name, grad in grads[0].items():
-        assert_close(grads[1][name], grad)
+    assert_wings_agree(both, layer, lambda w, model: model(w.array(x), w.array(edges)))
 
 
 def test_the_start_fills_its_bounds(wing):
@@ -126,10 +115,7 @@ def test_pooling_leaves_padding_out(wing, rng):
 
 def test_pooling_agrees_between_the_wings(both, rng):
     x = rng.standard_normal((B, N, D))
-    torch, nnx = (pool(w) for w in both)
-    both[1].lib.set_weights(nnx, both[0].lib.get_weights(torch))
-    expected = both[0].numpy(torch(both[0].array(x)))
-    assert_close(both[1].numpy(nnx(both[1].array(x))), expected)
+    assert_wings_agree(both, pool, lambda w, model: model(w.array(x)))
 
 
 BAD = {

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from models import assert_wings_agree
 from wings import assert_close, each
 
 from course_lib.checks import checking_values
@@ -22,23 +23,12 @@ def ids(rng, length, vocab_size):
 @pytest.mark.parametrize("attend", [True, False])
 def test_wings_agree_forward_and_in_every_gradient(both, rng, attend):
     source, target = ids(rng, S, V_SOURCE), ids(rng, T, V_TARGET)
-    models = [translator(w, attend=attend) for w in both]
-    both[1].lib.set_weights(models[1], both[0].lib.get_weights(models[0]))
-    outputs = [
-        w.numpy(m(w.array(source), w.array(target)))
-        for w, m in zip(both, models, strict=True)
-    ]
-    assert outputs[0].shape == (B, T, V_TARGET)
-    assert_close(outputs[1], outputs[0])
-    grads = [
-        w.parameter_grads(
-            m, lambda m, w=w: (m(w.array(source), w.array(target)) ** 2).sum()
-        )
-        for w, m in zip(both, models, strict=True)
-    ]
-    assert grads[0].keys() == grads[1].keys()
-    for name, grad in grads[0].items():
-        assert_close(grads[1][name], grad)
+    grads = assert_wings_agree(
+        both,
+        lambda w: translator(w, attend=attend),
+        lambda w, model: model(w.array(source), w.array(target)),
+    )
+    for name, grad in grads.items():
         assert np.abs(grad).max() > 0, f"{name} does nothing"
 
 

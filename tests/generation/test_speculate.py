@@ -175,10 +175,11 @@ SETTINGS = [
 ]
 
 
-def test_a_draft_like_the_target_is_always_right(wing, models):
+@each("n_draft", [4], nnx=[])
+def test_a_draft_like_the_target_is_always_right(wing, models, n_draft):
     target, _ = models(wing)
     (found,) = wing.lib.speculate(
-        target, target, [[1, 2]], max_new_tokens=13, n_draft=4, **SETTINGS[2]
+        target, target, [[1, 2]], max_new_tokens=13, n_draft=n_draft, **SETTINGS[2]
     )
     assert found.n_reads == 3  # 5 + 5 + 3
     assert found.n_accepted == found.n_tested == 10

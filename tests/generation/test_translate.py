@@ -64,7 +64,7 @@ def test_both_wings_write_the_same(both, rng, models, kind):
     assert texts[0] == texts[1]
 
 
-@KINDS
+@each("kind", ["transformer", "recurrent"], nnx=["recurrent"])
 def test_padding_the_source_changes_nothing(wing, rng, models, kind):
     ids, model = source(rng), models(wing, kind)
     # What stands there is not even the padding id: the mask alone says what counts.
