@@ -18,6 +18,7 @@ same files, byte for byte.
 
 import argparse
 import ast
+import builtins
 import copy
 import hashlib
 import json
@@ -93,10 +94,11 @@ def assignment(
     """What marks a class: the questions, and by wing the right answer to each."""
     solutions: dict[str, dict[str, str]] = {}
     for wing, some in parts.items():
-        code, solutions[wing] = [], {}
+        code, known, solutions[wing] = [], set(dir(builtins)), {}
         for part in some:
             own = part.cells if isinstance(part, Question) else [part]
-            code += [definitions(c.source) for c in own if c.cell_type == "code"]
+            sources = [c.source for c in own if c.cell_type == "code"]
+            code += [definitions(source, known) for source in sources]
             if isinstance(part, Question) and not part.by_hand:
                 solutions[wing][part.options["name"]] = "\n".join(code)
     asked = [p for p in parts["torch"] if isinstance(p, Question)]
@@ -115,9 +117,21 @@ def assignment(
 _PART = {"exercise": "exercise", "answer": "name", "points": "points"}
 
 
-def definitions(source: str) -> str:
-    """The imports, functions, classes and constants of a cell."""
-    kept = [node for node in ast.parse(source).body if cells.defines(node)]
+def definitions(source: str, known: set[str]) -> str:
+    """The imports, functions, classes and constants of a cell.
+
+    Args:
+        source: Of the cell.
+        known: Names that a constant may be made of; those of this cell are added.
+    """
+    kept = []
+    for node in ast.parse(source).body:
+        names = [n for n in ast.walk(node) if isinstance(n, ast.Name)]
+        used = {n.id for n in names if isinstance(n.ctx, ast.Load)}
+        constant = isinstance(node, (ast.Assign, ast.AnnAssign))
+        if cells.defines(node) and not (constant and used - known):
+            kept.append(node)
+            known |= cells.bound(node)
     return ast.unparse(ast.Module(kept, []))
 
 
@@ -183,7 +197,7 @@ if __name__ == "__main__":
 SETUP_MORE = """
 # The sandbox: bubblewrap where the container may have namespaces; another user, who
 # must reach Python, where it may not.
-apt-get install -y bubblewrap
+apt-get install -y bubblewrap libseccomp2
 chmod o+x /root
 """
 

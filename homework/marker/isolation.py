@@ -89,16 +89,19 @@ class Isolation:
         """
         raise NotImplementedError
 
-    def environment(self, room: Path, folder: Path) -> dict[str, str]:
-        """All that the process is told by its environment."""
+    def told(self, room: Path | str, folder: Path | str) -> dict[str, str]:
+        """What the environment of Python in the sandbox says."""
         return {
             **{"PYTHONPATH": str(room), "HOME": str(folder), "TMPDIR": str(folder)},
             **{"OMP_NUM_THREADS": "1", "JAX_PLATFORMS": "cpu", "USER": "student"},
             **{"CUDA_VISIBLE_DEVICES": "", "COURSE_QUIET": "1", "LANG": "C.UTF-8"},
             **{"MPLBACKEND": "agg", "PYTHONDONTWRITEBYTECODE": "1"},
             "TORCHDYNAMO_DISABLE": "1",  # compiling takes longer than any answer
-            "PATH": os.defpath,
         }
+
+    def environment(self, room: Path, folder: Path) -> dict[str, str]:
+        """That of the process which is started."""
+        return self.told(room, folder) | {"PATH": os.defpath}
 
     def end(self, name: str) -> None:
         """End whatever the process itself has not taken with it."""
@@ -249,8 +252,7 @@ class Container(Isolation):
 
     def command(self, room: Path, folder: Path, name: str) -> list[str]:
         """No network, no privileges, nothing to write to but a folder in memory."""
-        told = self.environment(Path("/room"), Path("/tmp"))
-        told.pop("PATH")
+        told = self.told("/room", "/tmp")
         return [
             *(self.engine, "run", "--rm", "-i", "--name", name, "--network", "none"),
             *("--read-only", "--cap-drop", "ALL", "--user", "65534:65534"),
@@ -265,8 +267,7 @@ class Container(Isolation):
 
     def environment(self, room: Path, folder: Path) -> dict[str, str]:
         """That of the engine's client: the container is told its own on the line."""
-        told = super().environment(room, folder)
-        return told if room == Path("/room") else dict(os.environ)
+        return dict(os.environ)
 
     def end(self, name: str) -> None:
         """The client may be dead while the container runs."""
@@ -336,6 +337,40 @@ def _python() -> list[str]:
     return [sys.executable, "-P", "-m", "sandbox"]
 
 
+@dataclass
+class Usage:
+    """What a process and all that it started have taken so far.
+
+    Args:
+        waited: Seconds that they stood in line for a processor.
+        worked: Seconds for which processors have worked for them.
+        memory: Bytes that they hold.
+        number: How many they are.
+    """
+
+    waited: float = 0.0
+    worked: float = 0.0
+    memory: int = 0
+    number: int = 0
+
+    @classmethod
+    def of(cls, pid: int) -> "Usage":
+        """That of a process, as far as psutil sees it; nothing without psutil."""
+        made = cls()
+        with contextlib.suppress(Exception):  # it may have ended
+            import psutil
+
+            top = psutil.Process(pid)
+            processes = [top, *top.children(recursive=True)]
+            made.number = len(processes)
+            made.waited = waited(one.pid for one in processes)
+            for one in processes:
+                with contextlib.suppress(psutil.Error):
+                    made.worked += sum(one.cpu_times()[:4])
+                    made.memory += one.memory_info().rss
+        return made
+
+
 class _Clock:
     """Runs from now for so many seconds, in which a process may work or sleep.
 
@@ -345,17 +380,16 @@ class _Clock:
 
     def __init__(self, pid: int, seconds: float):
         self.pid, self.seconds, self.given = pid, seconds, 0.0
-        self.deadline = time.monotonic() + seconds
-        self.waited, self.worked = _waited(pid), _worked(pid)
+        self.deadline, self.start = time.monotonic() + seconds, Usage.of(pid)
 
     def over(self) -> bool:
         """Whether the time is up."""
-        late = time.monotonic() > self.deadline
-        if late and _worked(self.pid) - self.worked < self.seconds:
-            most = PATIENCE * self.seconds
-            more = min(_waited(self.pid) - self.waited, most) - self.given
-            self.deadline += max(more, 0.0)
-            self.given += max(more, 0.0)
+        if time.monotonic() > self.deadline:
+            now = Usage.of(self.pid)
+            if now.worked - self.start.worked < self.seconds:
+                in_line = min(now.waited - self.start.waited, PATIENCE * self.seconds)
+                self.deadline += max(in_line - self.given, 0.0)
+                self.given = max(in_line, self.given)
         return time.monotonic() > self.deadline
 
 
@@ -397,41 +431,12 @@ def _collect(stream: IO[bytes], said: bytearray) -> None:
             said += came
 
 
-def _processes(pid: int) -> list[Any]:
-    """A process and all that it started, as psutil has them."""
-    try:
-        import psutil
-    except ImportError:
-        return []
-    with contextlib.suppress(psutil.Error):
-        top = psutil.Process(pid)
-        return [top, *top.children(recursive=True)]
-    return []
-
-
-def _waited(pid: int) -> float:
-    return waited(one.pid for one in _processes(pid))
-
-
-def _worked(pid: int) -> float:
-    """Seconds for which processors have worked for a process and what it started."""
-    total = 0.0
-    for one in _processes(pid):
-        with contextlib.suppress(Exception):  # it may have ended
-            total += sum(one.cpu_times()[:4])
-    return total
-
-
 def _too_much(pid: int, megabytes: int) -> str:
     """Whether all processes of a submission take more than they may, in words."""
-    processes = _processes(pid)
-    memory, number = 0, len(processes)
-    for one in processes:
-        with contextlib.suppress(Exception):  # it may have ended
-            memory += one.memory_info().rss
-    if number > PROCESSES:
+    usage = Usage.of(pid)
+    if usage.number > PROCESSES:
         return f"started more than {PROCESSES} processes."
-    if memory > megabytes * 2**20:
+    if usage.memory > megabytes * 2**20:
         return f"took more than {megabytes} MB. It needed too much memory."
     return ""
 

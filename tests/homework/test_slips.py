@@ -69,7 +69,8 @@ def test_an_exercise_has_a_wrong_answer_and_so_has_a_slip_that_is_no_edit(name):
     due = [slip for slip, edit in EXERCISES[name].slips.items() if callable(edit)]
     for slip in due or [""]:
         assert any(words in slip or not slip for words in WRONG[name]), (
-            f"wrong({name!r}, words, f) is due, in answers_*.py, with words of {slip!r}"
+            f"wrong({name!r}, words, f) is due, in answers_*.py, with words of "
+            f"{slip or 'one of its slips'!r}"
         )
 
 

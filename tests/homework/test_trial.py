@@ -209,9 +209,9 @@ def test_who_waits_for_its_own_processes_has_no_more_time(worked, given, monkeyp
     """A busy machine costs nobody anything; a hundred processes of one's own do."""
     from marker import isolation
 
-    waited, work = iter((0.0,)), iter((0.0,))
-    monkeypatch.setattr(isolation, "_waited", lambda pid: next(waited, 0.3))
-    monkeypatch.setattr(isolation, "_worked", lambda pid: next(work, worked))
+    usage = iter((isolation.Usage(),))
+    later = isolation.Usage(waited=0.3, worked=worked)
+    monkeypatch.setattr(isolation.Usage, "of", lambda pid: next(usage, later))
     clock = isolation._Clock(0, 0.1)
     time.sleep(0.11)
     assert clock.over() == (given == 0)
@@ -243,17 +243,20 @@ time.sleep(60)
     assert ended.how.startswith(f"{isolation.TOO_LONG} {longest} s")
 
 
-def test_work_is_counted_of_all_that_a_process_started():
-    from marker import isolation
+def test_work_memory_and_number_are_counted_of_all_that_a_process_started():
+    from marker.isolation import Usage, _too_much
 
-    code = "while True: pass"
-    process = subprocess.Popen([sys.executable, "-c", f"import os; os.fork()\n{code}"])
+    code = "import os\nx = bytearray(10**8)\nos.fork()\nwhile True: pass"
+    process = subprocess.Popen([sys.executable, "-c", code])
     try:
-        while isolation._worked(process.pid) < 0.5:
+        while (usage := Usage.of(process.pid)).worked < 0.5 or usage.number < 2:
             assert process.poll() is None
-        assert len(isolation._processes(process.pid)) == 2
+        assert usage.number == 2
+        assert usage.memory > 2 * 10**8
+        assert _too_much(process.pid, 200).startswith("took more than 200 MB")
+        assert _too_much(process.pid, 2000) == ""
     finally:
-        for one in isolation._processes(process.pid):
+        for one in [*psutil.Process(process.pid).children(), process]:
             one.kill()
         process.wait()
 
