@@ -192,13 +192,16 @@ def test_the_script_of_the_docstring_runs_on_one_process_and_on_two(
     path.write_text(SCRIPT.format(imports=imports, body="\n".join(lines)))
     monkeypatch.setattr("sys.argv", [str(path), str(one)])
     runpy.run_path(str(path))
+    losses = np.array(one.read_text().split(), float)
+    assert losses.shape == (3,)
+    assert np.isfinite(losses).all()
+    if wing.name == "nnx" and not ALL_WINGS:
+        return  # a group of two has processes enough
     # What torchrun says to the processes that it starts.
     told = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
     command = [str(path), str(two)]
     finish([launch(command, RANK=rank, WORLD_SIZE="2", **told) for rank in "01"])
-    losses, again = (np.array(out.read_text().split(), float) for out in (one, two))
-    assert losses.shape == (3,)
-    assert_close(again, losses, "float32")
+    assert_close(np.array(two.read_text().split(), float), losses, "float32")
 
 
 def test_one_process_needs_no_others(wing, monkeypatch):
