@@ -112,7 +112,7 @@ class WordsForLinks(SphinxPostTransform):
             if kind == "myst" and link.get("refdomain") == "doc":
                 self.replace(link, Path(self.env.srcdir, f"{target}.md"))
             elif kind == "doc":
-                name, _ = self.env.relfn2path(target, link["refdoc"])
+                name = self.env.relfn2path(target, link["refdoc"])[0]
                 self.replace(link, Path(self.env.srcdir, f"{name}.md"))
             elif kind in {"ref", "numref", "eq"}:
                 page = find_labels(self.left_out).get(target)
