@@ -43,7 +43,8 @@ def fused_attention(
     """
     t, s = q.shape[-2], k.shape[-2]
     causal = causal and not (t == 1 and s == offset + 1)  # the newest token sees all
-    mask = narrow_mask(mask, q, k, window=window, offset=offset)
+    if window is not None:
+        mask = narrow_mask(mask, q, k, window=window, offset=offset)
     # The kernel's flag is for as many queries as keys, and for nothing besides.
     flag = causal and t == s and mask is None and score_bias is None and cap is None
     if causal and not flag:
