@@ -182,6 +182,18 @@ def hardly_trained(text, answer):
     return f"{begin}def {answer}(" + re.sub(r"(warmup=|range\()\d\d\b", r"\g<1>1", end)
 
 
+@pytest.fixture
+def single_precision():
+    """As in a student's kernel; the other tests have JAX compute in float64."""
+    jax = sys.modules.get("jax")  # not imported for a wing that does without
+    if jax is not None:
+        jax.config.update("jax_enable_x64", False)
+    yield
+    if jax is not None:
+        jax.config.update("jax_enable_x64", True)
+
+
+@pytest.mark.usefixtures("single_precision")
 @pytest.mark.parametrize(("slug", "wing"), ALL)
 def test_our_solutions_are_right_and_each_stands_alone(built, slug, wing):
     """As each takes the place of a wrong answer, in what builds on it.
