@@ -91,12 +91,11 @@ homework: $(INSTALLED) ## Build the assignments: for students, and for instructo
 	$(BIN)/python homework/build.py $(ASSIGNMENT)
 
 # make grade ASSIGNMENT=attention SUBMISSIONS=folder; MARKS=folder to write to, JOBS at a time.
-# ROSTER=file names ids; what is in classroom/ASSIGNMENT/hand.csv is merged; GRADE="--student ada"
-# and other options of homework/grade.py, such as --isolation container or --bare.
+# ROSTER=file names ids; GRADE="--student ada" and other options of homework/grade.py, such
+# as --isolation container or --bare.
 HANDED_OUT := _build/homework/instructor
 MARKS ?= _build/marks/$(ASSIGNMENT)
 ROSTER ?= $(wildcard classroom/roster.csv)
-HAND ?= $(wildcard classroom/$(ASSIGNMENT)/hand.csv)
 grade: $(INSTALLED) ## Mark a folder of submissions: ASSIGNMENT=attention SUBMISSIONS=folder
 	@test -f "$(HANDED_OUT)/$(ASSIGNMENT)/assignment.json" -a -d "$(SUBMISSIONS)" || { \
 		echo "make grade needs ASSIGNMENT, one that make homework has built, and SUBMISSIONS, a folder:"; \
@@ -104,7 +103,7 @@ grade: $(INSTALLED) ## Mark a folder of submissions: ASSIGNMENT=attention SUBMIS
 		exit 1; }
 	$(BIN)/python homework/grade.py "$(HANDED_OUT)/$(ASSIGNMENT)/assignment.json" \
 		"$(SUBMISSIONS)" --out "$(MARKS)" --jobs $(JOBS) $(if $(ROSTER),--roster "$(ROSTER)") \
-		$(if $(HAND),--hand "$(HAND)") $(GRADE)
+		$(GRADE)
 
 student: $(BINDERY) ## Site and notebooks without solutions, and the solutions apart
 	$(BIN)/python homework/student.py
