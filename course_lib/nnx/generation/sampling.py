@@ -48,7 +48,7 @@ def keep_top_k(
 def keep_top_p(
     logits: Float[Array, "*B V"], p: float | Float[Array, ""]
 ) -> Float[Array, "*B V"]:
-    """Nucleus sampling: keep but the smallest set of tokens with mass p or more."""
+    """Nucleus sampling: keep the smallest set of tokens with mass p or more."""
     check_tensors(jax.Array, logits=logits)
     Sampling(top_p=p)
     probabilities = jax.nn.softmax(logits, axis=-1)

@@ -43,7 +43,7 @@ def keep_top_k(logits: Float[Tensor, "*B V"], k: int) -> Float[Tensor, "*B V"]:
 
 
 def keep_top_p(logits: Float[Tensor, "*B V"], p: float) -> Float[Tensor, "*B V"]:
-    """Nucleus sampling: keep but the smallest set of tokens with mass p or more.
+    """Nucleus sampling: keep the smallest set of tokens with mass p or more.
 
     The likeliest token always stays.
     """

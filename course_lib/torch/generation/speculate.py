@@ -97,8 +97,12 @@ def speculate(
         reader, drafter = (Reader(m, room, use_cache, sampling) for m in (model, draft))
         return [
             speculative.speculate(
-                *(reader, drafter, given, row),
-                **{"n_draft": n_draft, "choose": chooser((seed, row))},
+                reader,
+                drafter,
+                given,
+                row,
+                n_draft=n_draft,
+                choose=chooser((seed, row)),
             )
             for row in range(len(given.ids))
         ]
