@@ -68,7 +68,8 @@ book: $(BINDERY) ## Build the book and say where to open it
 	@echo "The book is ready. Open it in a browser: $(CURDIR)/$(SITE)/index.html"
 
 # Each test that is skipped leaves its reason in this file, which says what it lacks.
-export SKIPPED := $(CURDIR)/_build/skipped.txt
+SKIPPED := $(CURDIR)/_build/skipped.txt
+export SKIPPED
 test: $(INSTALLED) ## Check everything: code, notebooks, homework, site
 	@rm -f $(SKIPPED)
 	@$(MAKE) lint unit outputs site

@@ -190,10 +190,6 @@ BAD = {
         lambda w: model(w, "Seq2Seq")(ids(w, 2, 5), ids(w, 5)),
         ["target must be a batch", "target[None]"],
     ),
-    "targets in floats, to be shifted": (
-        lambda w: w.lib.shift_right(ids(w, 2, 5, dtype="float64"), 1),
-        ["whole numbers", "float64"],
-    ),
     "an image on its side": (
         lambda w: model(w, "ViT")(*arrays(w, (2, 3, 6, 4))),
         ["(batch, 3, 4, 6)", "(2, 3, 6, 4)"],

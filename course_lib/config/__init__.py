@@ -9,6 +9,7 @@ from course_lib.config.forecaster import *
 from course_lib.config.gpt import *
 from course_lib.config.quantization import *
 from course_lib.config.rotary import *
+from course_lib.config.sampling import *
 from course_lib.config.seq2seq import *
 from course_lib.config.training import *
 from course_lib.config.transformer import *

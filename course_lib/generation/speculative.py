@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from course_lib.checks import check_size
+from course_lib.config.sampling import Sampling
 from course_lib.generation.inputs import GenerationInputs, until_stop
-from course_lib.generation.sampling import Sampling
 
 Reader = Callable[[list[int], int], np.ndarray]  # (text, n) -> the last n rows, `n V`
 Choice = Callable[[np.ndarray], int]  # weights -> the place drawn in proportion to them

@@ -13,9 +13,9 @@ from wings import each
 
 from course_lib import oracle
 from course_lib.config import GPTConfig
+from course_lib.config.sampling import Sampling
 from course_lib.generation import speculative
 from course_lib.generation.inputs import generation_inputs
-from course_lib.generation.sampling import Sampling
 
 V = 13
 CONFIG = GPTConfig(

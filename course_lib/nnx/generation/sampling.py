@@ -23,7 +23,7 @@ from jax import Array
 from jaxtyping import Bool, Float, Int
 
 from course_lib.checks import check_tensors
-from course_lib.generation.sampling import Sampling
+from course_lib.config.sampling import Sampling
 
 __all__ = [
     "greedy", "keep_min_p", "keep_top_k", "keep_top_p", "penalize_repetition", "sample",

@@ -15,9 +15,9 @@ from flax import nnx
 from jax import Array, lax
 
 from course_lib.checks import check_vocabularies
+from course_lib.config.sampling import Sampling
 from course_lib.generation import speculative
 from course_lib.generation.inputs import generation_inputs, longest
-from course_lib.generation.sampling import Sampling
 from course_lib.generation.speculative import (
     Speculation,
     chooser,

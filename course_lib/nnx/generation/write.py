@@ -17,9 +17,9 @@ import numpy as np
 from flax import nnx
 from jax import Array, lax
 
+from course_lib.config.sampling import GREEDY, Sampling
 from course_lib.generation.beam_search import Hypothesis, beam_search
 from course_lib.generation.inputs import GenerationInputs, new_tokens
-from course_lib.generation.sampling import GREEDY, Sampling
 from course_lib.nnx.generation.sampling import (
     greedy,
     keep_min_p,

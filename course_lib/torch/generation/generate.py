@@ -10,9 +10,9 @@ from typing import Any
 
 import torch
 
+from course_lib.config.sampling import Sampling
 from course_lib.generation.beam_search import Hypothesis
 from course_lib.generation.inputs import generation_inputs
-from course_lib.generation.sampling import Sampling
 from course_lib.torch.evaluation import evaluating
 from course_lib.torch.generation.write import write, write_beams
 from course_lib.torch.gpt import GPT

@@ -22,7 +22,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from course_lib.checks import check_tensors
-from course_lib.generation.sampling import Sampling
+from course_lib.config.sampling import Sampling
 
 __all__ = [
     "greedy", "keep_min_p", "keep_top_k", "keep_top_p", "penalize_repetition", "sample",

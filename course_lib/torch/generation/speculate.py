@@ -11,9 +11,9 @@ import numpy as np
 import torch
 
 from course_lib.checks import check_vocabularies
+from course_lib.config.sampling import Sampling
 from course_lib.generation import speculative
 from course_lib.generation.inputs import generation_inputs
-from course_lib.generation.sampling import Sampling
 from course_lib.generation.speculative import (
     Speculation,
     chooser,

@@ -12,9 +12,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from course_lib.config.sampling import GREEDY, Sampling
 from course_lib.generation.beam_search import Hypothesis, beam_search
 from course_lib.generation.inputs import GenerationInputs, new_tokens
-from course_lib.generation.sampling import GREEDY, Sampling
 from course_lib.torch.generation.sampling import (
     greedy,
     keep_min_p,

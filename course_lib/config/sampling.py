@@ -7,6 +7,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+__all__ = ["Sampling"]
+
 Traced = Any  # a number inside a compiled program, which has no value yet
 
 
