@@ -16,7 +16,7 @@ def chromium() -> Iterator[Browser]:
     """The browser; a test that needs it is skipped where none is installed."""
     path = find_browser()
     if path is None:
-        pytest.skip("no Chromium: install it to test what runs in a browser")
+        pytest.skip("no Chromium (apt install chromium)")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage"]

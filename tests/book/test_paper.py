@@ -89,7 +89,7 @@ def test_without_a_site_the_way_to_one_is_said(tmp_path, monkeypatch, capsys):
     assert "make book" in capsys.readouterr().out
 
 
-@pytest.mark.skipif(find_browser() is None, reason="no Chromium")
+@pytest.mark.skipif(find_browser() is None, reason="no Chromium (apt install chromium)")
 def test_chromium_prints_a_page(tmp_path):
     site(tmp_path)
     assert paper.main(["--root", str(tmp_path), "two"]) == 0
