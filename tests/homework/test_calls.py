@@ -56,7 +56,10 @@ def test_what_is_refused_fails_in_every_thread_and_child_and_the_rest_goes_on():
     if sys.platform != "linux":
         pytest.skip("seccomp is Linux's")
     command = [sys.executable, "-c", TRIED, HOMEWORK]
-    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    done = subprocess.run(  # what isn't refused may wait for ever
+        command, capture_output=True, text=True, check=True, timeout=30
+    )
+    said = done.stdout
     found = json.loads(said)
     if not found.pop("refused"):
         pytest.skip("this system has no filter, or no libseccomp")
