@@ -25,6 +25,7 @@ from marker.assignment import Assignment
 from marker.handed_in import HandedIn, find
 from marker.isolation import Bubblewrap, choose
 from marker.mark import Limits, Marker
+from wings import ALL as EVERYTHING
 
 from course_lib.homework import CHALLENGES, check
 
@@ -35,7 +36,6 @@ ROOT = Path(__file__).resolve().parents[2]
 SLUGS = sorted(master.stem for master in (ROOT / "homework").glob("*.md"))
 WINGS = ("torch", "nnx")
 ALL = list(itertools.product(SLUGS, WINGS))
-EVERYTHING = os.environ.get("WINGS") == "all"
 IN_A_SANDBOX = ALL if EVERYTHING else [("attention", "torch"), ("similarity", "nnx")]
 BUILD = (sys.executable, "-W", "ignore", ROOT / "homework" / "build.py")
 

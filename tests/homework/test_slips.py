@@ -7,7 +7,6 @@ does. That forbidden pieces are noticed has its own tests, in `test_marking.py`.
 
 import dataclasses
 import functools
-import os
 
 import answers_architectures  # noqa: F401
 import answers_similarity  # noqa: F401
@@ -15,12 +14,11 @@ import answers_transformer  # noqa: F401
 import numpy as np
 import pytest
 from students import RIGHT, WRONG, answer
+from wings import ALL as EVERYTHING
 
 from course_lib.homework import EXERCISES, PAGE_SEED
 from course_lib.homework.marking import Marking
 from course_lib.homework.running import Outcome, run, to_wing
-
-EVERYTHING = os.environ.get("WINGS") == "all"
 
 
 @functools.cache

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from distributed_worker import learn
 from tiny import tiny_gpt, tiny_model
+from wings import ALL as ALL_WINGS
 from wings import assert_close, get_wing
 
 from course_lib.training.checkpoint import load_run
@@ -25,7 +26,6 @@ from course_lib.training.checkpoint import load_run
 pytest.importorskip("safetensors")
 TESTS = Path(__file__).parent
 LIMIT = 240  # seconds: a hung process fails the test
-ALL_WINGS = os.environ.get("WINGS") == "all"
 
 
 def environment(XLA_FLAGS="", **variables):

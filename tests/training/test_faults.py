@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import os
 
 import numpy as np
 import pytest
@@ -16,6 +15,7 @@ from tiny import (
     tiny_data,
     tiny_gpt,
 )
+from wings import ALL as ALL_WINGS
 from wings import WINGS, get_wing
 
 from course_lib.checks import checking_values
@@ -24,7 +24,6 @@ from course_lib.training import TrainingStopped
 from course_lib.training.checkpoint import load_run
 
 pytest.importorskip("safetensors")
-ALL_WINGS = os.environ.get("WINGS") == "all"
 
 
 def weighted_loss(wing):
