@@ -75,7 +75,8 @@ NOT_WORDS = [
     r"(?s)\$\$.*?\$\$",  # a formula on its own
     r"\$[^$\n]*\$",
     r"\{[a-z:]+\}`[^`]*`",
-    r"(?m)^:[a-z]+:.*$",  # a directive's options
+    r"(?m)^ *(?:`{3,}|:{3,})\{.*$",  # a directive, and its options
+    r"(?m)^:[a-z]+:.*$",
 ]
 
 
@@ -208,7 +209,7 @@ def measure(text: str, notebook: dict[str, Any] | None = None) -> Page:
     before, *pictures = PICTURE.split(prose)
     directives = len(re.findall(r"```\{math\}", prose))
     return Page(
-        words=count_words(prose) - own - prose.count("```{figure}\n"),
+        words=count_words(prose) - own,
         visible=sum(lines_of(cell) for tags, cell in shown if "nnx" not in tags),
         equations=len(re.findall(r"(?m)^\$\$", prose)) // 2 + directives,
         figures=len(pictures),
