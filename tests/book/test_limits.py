@@ -116,7 +116,7 @@ def measured(*parts, sign=SIGN):
         ("With $x = y + z$ and {ref}`sec-x` inside.", 3),
         ("Before\n\n$$\na = b\n$$ (eq)\n\nafter.", 3),
         ("## A heading\n\nTwo words.", 4),
-        ("```{figure} x.svg\n:alt: Not this.\n\nIts caption.\n```\nOne.", 5),
+        ("```{figure} x.svg\n:alt: Not this.\n\nIts caption.\n```\nOne.", 3),
         ("One.\n\n## Exercises\n\nNot these three.", 1),
     ],
 )
