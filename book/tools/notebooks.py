@@ -46,8 +46,10 @@ SETUP_CELL = """\
 ```{{code-cell}} ipython3
 :tags: [remove-cell, {tag}]
 
+import os
 import sys
 
+os.environ["JAX_PLATFORMS"] = "cpu"  # these models are small: a GPU would only wait
 if "google.colab" in sys.modules:
     %pip install -q "course_lib[chapters] @ git+{url}"
 ```
