@@ -31,12 +31,8 @@ def one_or_several(
     """
     check_size("n", n)
     language, rng = grammar(), np.random.default_rng(seed)
-    classes = np.array(language.classes)
-    singular, plural = (
-        np.flatnonzero(classes == f"noun {number}") for number in ("singular", "plural")
-    )
-    lemma = np.full(language.vocab_size, -1)
-    lemma[singular] = lemma[plural] = singular
+    singular = np.flatnonzero(language.is_noun & ~language.is_plural)
+    plural = language.other_number[singular]
     stops = language.encode(". ?")
     rows: list[np.ndarray] = []
     while sum(map(len, rows)) < n:
@@ -49,6 +45,6 @@ def one_or_several(
         fits = (shortest <= length) & (length <= longest) & (one + several < 2).all(0)
         rows.append(texts[fits & one.any(axis=0) & several.any(axis=0), :longest])
     sentences = np.concatenate(rows)[:n]
-    chance = np.where(lemma[sentences] < 0, 0, rng.random(sentences.shape))
+    chance = np.where(language.is_noun[sentences], rng.random(sentences.shape), 0)
     chosen = sentences[np.arange(n), chance.argmax(axis=1)]
-    return sentences, lemma[chosen], np.isin(chosen, plural).astype(np.int64)
+    return sentences, language.lemma[chosen], language.is_plural[chosen].astype(int)

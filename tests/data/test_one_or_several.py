@@ -6,10 +6,6 @@ import pytest
 from course_lib import data
 
 LANGUAGE = data.grammar()
-SINGULAR, PLURAL = (
-    np.array([i for i, c in enumerate(LANGUAGE.classes) if c == f"noun {number}"])
-    for number in ("singular", "plural")
-)
 
 
 @pytest.fixture(scope="module")
@@ -19,9 +15,8 @@ def drawn():
 
 def nouns_of(sentence):
     """The nouns of a sentence as ids of their singulars, and which are plural."""
-    singular = dict(zip([*SINGULAR, *PLURAL], [*SINGULAR, *SINGULAR], strict=True))
-    nouns = [word for word in sentence if word in singular]
-    return [singular[word] for word in nouns], np.isin(nouns, PLURAL)
+    nouns = sentence[LANGUAGE.is_noun[sentence]]
+    return LANGUAGE.lemma[nouns].tolist(), LANGUAGE.is_plural[nouns]
 
 
 def test_the_answer_is_the_number_of_the_noun_asked_about(drawn):
