@@ -10,11 +10,12 @@ from small_books import ROOT
 PATHS = {
     path.stem: path for path in notebooks.find_chapters(ROOT / "book", limits.weekend())
 }
+OF_ONE = re.compile(r"^:::\{(torch|nnx)\}.*?^:::$", re.MULTILINE | re.DOTALL)
 NAMES = {"torch": r"NNX|Flax|JAX|\bcn\.", "nnx": r"PyTorch|\bct\."}
 # Letters with one meaning in the whole weekend, and how else they are met elsewhere.
 SECOND_USES = {
     "E is no table, which is W_E": r"(?<![\\{_A-Za-z])E(?![A-Za-z}])",
-    "V is the values, and N the size of the vocabulary": r"\\lvert\s*\\mathcal\{?V|\|V\|",
+    "V is the values, and a vocabulary has size N": r"\\lvert\s*\\mathcal\{?V|\|V\|",
     "S counts keys, and scores are s_ij": r"(?<![\\A-Za-z_{])S_\{?[ij]",
     "p is top-p alone, and a probability P": r"(?<![\\A-Za-z_{])p\(",
     "L counts blocks, and the loss is \\mathcal L": r"(?<![\\A-Za-z_{])L\s*=\s*-",
@@ -29,7 +30,7 @@ def lesson(name):
 
 @pytest.mark.parametrize("name", sorted(PATHS))
 def test_prose_for_all_names_no_framework_alone(name):
-    text = re.sub(r"^:::\{(torch|nnx)\}.*?^:::$", "", lesson(name), flags=re.MULTILINE | re.DOTALL)
+    text = OF_ONE.sub("", lesson(name))
     # A page may speak of both in one sentence, as the first ones do when they say
     # what the tabs are.
     for sentence in re.split(r"(?<=[.?!:])\s", text):
