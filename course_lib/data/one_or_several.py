@@ -13,7 +13,7 @@ depend on the question is wrong for some of the nouns of each sentence.
 
 import numpy as np
 
-from course_lib.checks import check_size
+from course_lib.checks import check_lengths, check_size
 from course_lib.data.grammar import grammar
 
 __all__ = ["one_or_several"]
@@ -30,6 +30,7 @@ def one_or_several(
         and 1 for several, `n`.
     """
     check_size("n", n)
+    check_lengths(shortest, longest)
     language, rng = grammar(), np.random.default_rng(seed)
     singular = np.flatnonzero(language.is_noun & ~language.is_plural)
     plural = language.other_number[singular]
@@ -44,6 +45,11 @@ def one_or_several(
         one, several = np.split(np.array(forms), 2)  # nouns, texts
         fits = (shortest <= length) & (length <= longest) & (one + several < 2).all(0)
         rows.append(texts[fits & one.any(axis=0) & several.any(axis=0), :longest])
+        if len(rows) == 50 and not any(map(len, rows)):
+            raise ValueError(
+                "there must be sentences of these lengths with nouns of both numbers: "
+                f"got none of {shortest} to {longest} words. Most have 4 to 20."
+            )
     sentences = np.concatenate(rows)[:n]
     chance = np.where(language.is_noun[sentences], rng.random(sentences.shape), 0)
     chosen = sentences[np.arange(n), chance.argmax(axis=1)]
