@@ -96,10 +96,12 @@ PLAIN = [
     (data.draw_suppliers, {"n": 2, "seed": 0}, {"makers": 2}),
     (data.draw_warehouses, {"n": 2, "seed": 0}, {"n_firms": 4}),
     (data.induction, {"n": 2, "seed": 0}, {"n_pairs": 2, "n_symbols": 3}),
+    (data.one_or_several, {"seed": 0}, {"n": 2}),
     (data.pronouns, {"kind": "gender", "seed": 0}, {"n_pairs": 2}),
     (data.recall, {"n": 2, "seed": 0, "distance": 2}, {"n_symbols": 3}),
     (data.reversal, {"n": 2, "seed": 0}, {"n_symbols": 3}),
     (data.which_came_first, {"n": 4, "seed": 0}, {"n_symbols": 3}),
+    (data.windows, {"seed": 0}, {"n": 2}),
     (partial(Batches, np.ones(9)), {}, {"batch_size": 2}),
     (partial(Windows, np.ones(9)), {}, {"length": 3, "batch_size": 2}),
 ]
