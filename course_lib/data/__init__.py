@@ -26,3 +26,4 @@ from course_lib.data.sequences import *
 from course_lib.data.sinusoids import *
 from course_lib.data.suppliers import *
 from course_lib.data.trained import *
+from course_lib.data.twins import *
