@@ -83,7 +83,7 @@ BAD = {
         ["x must hold floating-point numbers", "int64"],
     ),
     "bandwidths in a list": (
-        lambda w: w.lib.nadaraya_watson(
+        lambda w: w.lib.kernel_regression(
             *arrays(w, (3, 2), (5, 2), (5, 1)), bandwidth=[1.0, 2.0]
         ),
         ["bandwidth must be a", "got builtins.list", "Convert it with"],
@@ -245,14 +245,13 @@ def test_both_wings_use_the_same_words(both, no_hook, case):
 
 
 QKV = dict.fromkeys("qkv", (3, 7))
-POINTS = dict.fromkeys(("queries", "keys", "values"), (3, 7))
 ATTENTIONS = [
     ("attention", QKV, {}),
     ("tiled_attention", QKV, {"tile": 2}),
     ("linear_attention", QKV, {}),
     ("window_attention", QKV, {"size": 2}),
     ("additive_attention", {**QKV, "w": (7,)}, {}),
-    ("nadaraya_watson", POINTS, {"bandwidth": 1.0}),
+    ("kernel_regression", QKV, {"bandwidth": 1.0}),
 ]
 # Other shapes of queries, keys and values, what they hold, and what is said of it.
 WRONG = {
@@ -293,7 +292,7 @@ def test_a_traced_bandwidth_is_let_through():
     jax = pytest.importorskip("jax")
     lib = pytest.importorskip("course_lib.nnx")
     x = jax.numpy.ones((3, 2))
-    f = jax.jit(lambda h: lib.nadaraya_watson(x, x, x, bandwidth=h)[0].sum())
+    f = jax.jit(lambda h: lib.kernel_regression(x, x, x, bandwidth=h)[0].sum())
     assert np.isfinite(f(jax.numpy.ones(2)))
 
 

@@ -114,3 +114,21 @@ def test_batch_norm_and_dropout_alone_have_modes_too(wing):
         with wing.lib.evaluating(part):
             assert modes(wing, part) == [False]
         assert modes(wing, part) == [True]
+
+
+def test_past_moves_where_the_future_is_seen_and_nowhere_else(wing, rng):
+    inputs, other = (wing.array(rng.standard_normal((3, 5))) for _ in range(2))
+    assert wing.lib.past_moves(lambda x: x.cumsum(1), inputs, other) == 0
+    first = (
+        wing.numpy(inputs)[:, 1:] - wing.numpy(other)[:, 1:]
+    )  # at each place in turn
+    # The next value alone: what moves is the place before the exchange.
+    found = wing.lib.past_moves(lambda x: x[:, [1, 2, 3, 4, 0]], inputs, other)
+    np.testing.assert_allclose(found, np.abs(first).max())
+
+
+def test_past_moves_needs_inputs_of_one_shape(wing, no_hook):
+    with pytest.raises(ValueError, match=r"other must have shape \(3, 5\), that of"):
+        wing.lib.past_moves(
+            lambda x: x, wing.array(np.ones((3, 5))), wing.array(np.ones((3, 4)))
+        )

@@ -321,3 +321,24 @@ def test_compiling_changes_nothing_however_large_the_scores(scale):
         plain = np.asarray(call(layer))
         compiled = jax.jit(lambda state, call=call: call(nnx.merge(graph, state)))
         assert_close(np.asarray(compiled(state)), plain, dtype="float32")
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_self_attention_is_one_head_without_biases(wing, rng, turned):
+    rotary = wing.lib.Rotary(4) if turned else None
+    layer = wing.cast(wing.make(wing.lib.SelfAttention, D, 4, rotary), "float64")
+    x, mask = rng.standard_normal((B, T, D)), np.tril(np.ones((T, T), bool))
+    w = {name: value for name, value in wing.lib.get_weights(layer).items()}
+    q, k, v = (x @ w[f"{name}_proj.weight"].T for name in "qkv")
+    if turned:
+        q, k = oracle.rotary(q), oracle.rotary(k)
+    expected = oracle.attention(q, k, v, mask)[0] @ w["o_proj.weight"].T
+    assert_close(wing.numpy(layer(wing.array(x), wing.array(mask))), expected)
+
+
+def test_self_attention_refuses_what_does_not_fit(wing, no_hook):
+    with pytest.raises(ValueError, match="4 features"):
+        wing.make(wing.lib.SelfAttention, D, 6, wing.lib.Rotary(4))
+    layer = wing.make(wing.lib.SelfAttention, D, 6)
+    with pytest.raises(ValueError, match=f"d_model={D}"):
+        layer(wing.array(np.ones((T, D + 1), "float32")))

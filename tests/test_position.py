@@ -129,6 +129,13 @@ def test_rotary_scores_depend_on_the_distance_alone(wing, rng):
     assert abs(score(5, 2) - score(5, 3)) > 1e-3
 
 
+def test_at_half_the_pace_twice_as_many_positions_turn_as_far(wing, rng):
+    x = wing.array(rng.standard_normal((1, DH)))
+    slow, full = wing.lib.Rotary(DH, pace=0.5), wing.lib.Rotary(DH)
+    for t in (0, 3, 17):
+        assert_close(wing.numpy(slow(x, 2 * t)), wing.numpy(full(x, t)))
+
+
 def test_rotary_keeps_lengths(wing, rng):
     x = rng.standard_normal((B, H, T, DH))
     turned = wing.numpy(wing.lib.Rotary(DH)(wing.array(x), 13))
@@ -241,6 +248,7 @@ def test_relative_bias_learns_the_steps_that_occur(wing, rng):
         (lambda w: w.lib.sinusoidal(5, 7), ["d_model must be even", "7"]),
         (lambda w: w.lib.Rotary(7), ["d_head must be even", "7"]),
         (lambda w: w.lib.Rotary(8, -1.0), ["base must be positive", "-1.0"]),
+        (lambda w: w.lib.Rotary(8, pace=0.0), ["pace must be positive", "0.0"]),
         (
             lambda w: w.lib.Rotary(8)(w.array(np.ones((3, 10)))),
             ["d_head=8", "(3, 10)"],

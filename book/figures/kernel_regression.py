@@ -26,7 +26,7 @@ KEY_LEFT, VALUE_LEFT, WIDTH, HEIGHT = 3.3, 6.4, 1.7, 0.72
 def households() -> Figure:
     """Engel's households, shaded by how much each counts for the one asked about."""
     income, food = engel()
-    (guess,), (weights,) = oracle.nadaraya_watson(
+    (guess,), (weights,) = oracle.kernel_regression(
         np.array([[INCOME]]), income[:, None], food[:, None], BANDWIDTH
     )
     order = np.argsort(weights)
@@ -129,7 +129,7 @@ def lookup() -> Figure:
     asked = keys[2]
     exact = (keys == asked).astype(float)
     _look_up(above, asked, exact, "exact: the key must be there", numbers=False)
-    _, weights = oracle.nadaraya_watson(
+    _, weights = oracle.kernel_regression(
         np.array([[LOOKUP_INCOME]]), keys[:, None], values[:, None], LOOKUP_BANDWIDTH
     )
     title = "soft: every key counts, near ones more"

@@ -20,7 +20,7 @@ SIZE = (4.2, 3.3)
 def similarity(income: float = 800.0, bandwidth: float = 100.0) -> Figure:
     """Households shaded by how much each counts for one that earns `income`."""
     x, y = engel()
-    predicted, weights = oracle.nadaraya_watson(
+    predicted, weights = oracle.kernel_regression(
         np.array([[income]]), x[:, None], y[:, None], bandwidth
     )
     guess, order = float(predicted[0, 0]), np.argsort(weights[0])

@@ -27,7 +27,7 @@ def neighbors() -> Figure:
     figure, axes = plt.subplots(1, 2, figsize=(7, 3.7), sharey=True)
     titles = "all 22 features count alike", "only these two count"
     for ax, title, h in zip(axes, titles, (1.0, told), strict=True):
-        weights = oracle.nadaraya_watson(query / h, x / h, families.values, 1.0)[1][0]
+        weights = oracle.kernel_regression(query / h, x / h, families.values, 1.0)[1][0]
         weights = weights * others / weights[others].sum()
         order = np.argsort(weights)
         ax.scatter(

@@ -1,23 +1,11 @@
-"""Kernel regression: points and bandwidths."""
+"""Kernel regression: bandwidths."""
 
 import math
 from typing import Any
 
-from course_lib.checks.attention import Shape, check_attention
 from course_lib.checks.tensors import check_kind
 
-__all__ = ["check_bandwidth", "check_kernel"]
-
-
-def check_kernel(queries: Shape, keys: Shape, values: Shape, mask: Any = None) -> None:
-    """Refuse points of kernel regression that do not fit each other.
-
-    The rule is attention's: features stand where an attention head has its width.
-    """
-    try:
-        check_attention(queries, keys, values, mask)
-    except ValueError as error:
-        raise ValueError(f"(q = queries, k = keys, v = values) {error}") from None
+__all__ = ["check_bandwidth"]
 
 
 def check_bandwidth(kind: type, bandwidth: Any, n_features: int) -> None:

@@ -63,11 +63,11 @@ def check_positive(name: str, number: float) -> None:
         raise ValueError(f"{name} must be positive and finite: got {number}.")
 
 
-def check_noise(noise: float) -> None:
+def check_noise(noise: float, name: str = "noise") -> None:
     """Refuse what is no standard deviation."""
     if not 0 <= noise < math.inf:
         raise ValueError(
-            "noise must be a standard deviation, which can not be negative or "
+            f"{name} must be a standard deviation, which can not be negative or "
             f"infinite: got {noise}."
         )
 

@@ -13,6 +13,8 @@ from course_lib.checks import (
 
 __all__ = ["TrainConfig"]
 
+SCHEDULES = ("constant", "linear", "cosine", "inverse_sqrt")
+
 
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig:
@@ -25,10 +27,10 @@ class TrainConfig:
     Args:
         steps: Updates of the weights.
         learning_rate: The schedule's peak.
-        schedule: "constant", "cosine" or "inverse_sqrt"; see
+        schedule: "constant", "linear", "cosine" or "inverse_sqrt"; see
             `course_lib.training.schedules`.
         warmup: Updates over which the rate first rises linearly from 0.
-        floor: Where the cosine ends, as a share of `learning_rate`.
+        floor: Where the line or the cosine ends, as a share of `learning_rate`.
         betas: AdamW's decay rates, of the mean gradient and of the mean square.
         eps: What AdamW adds to the root of the mean square.
         weight_decay: Share of a decayed weight that a step takes away, times the rate.
@@ -77,7 +79,7 @@ class TrainConfig:
             check_positive(name, getattr(self, name))
         if self.clip is not None:
             check_positive("clip", self.clip)
-        check_choice("schedule", self.schedule, ("constant", "cosine", "inverse_sqrt"))
+        check_choice("schedule", self.schedule, SCHEDULES)
         check_choice("precision", self.precision, ("float32", "bfloat16"))
         object.__setattr__(self, "betas", tuple(self.betas))  # a list, read from a file
         if len(self.betas) != 2:
@@ -104,8 +106,20 @@ class TrainConfig:
                 "schedule='inverse_sqrt' must have a warmup of at least 1 step: got "
                 "warmup=0. Vaswani et al. took 4000."
             )
-        if self.schedule == "cosine" and self.warmup >= self.steps:
+        if self.schedule in ("linear", "cosine") and self.warmup >= self.steps:
             raise ValueError(
-                "warmup must end before the last step, or the cosine never starts: got "
+                "warmup must end before the last step, or the rate never falls: got "
                 f"warmup={self.warmup}, steps={self.steps}."
             )
+
+    @classmethod
+    def short(cls, steps: int, learning_rate: float) -> "TrainConfig":
+        """Adam, whose rate rises for a tenth of the steps and then falls to 0."""
+        return cls(
+            steps=steps,
+            learning_rate=learning_rate,
+            schedule="linear",
+            warmup=steps // 10,
+            weight_decay=0.0,
+            clip=None,
+        )

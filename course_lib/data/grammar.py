@@ -15,11 +15,13 @@ entropy rate, the loss of the best n-gram model, the loss of the best bidirectio
 model and the exact distribution of any masked word are computed, not estimated.
 """
 
+import itertools
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 
+from course_lib.checks import check_lengths, check_size
 from course_lib.data.markov import Source
 
 __all__ = ["Grammar", "grammar"]
@@ -180,12 +182,72 @@ class Grammar:
         """Nats per word that no causal model can beat in the long run."""
         return self.source.entropy_rate
 
-    def sample(self, n: int, length: int, *, seed: int) -> np.ndarray:
+    def sample(self, n: int, length: int, *, seed: int | list[int]) -> np.ndarray:
         """Draw texts: ids, `n length`, int64.
 
         Each begins with a new sentence, holds several, and is cut off at its length.
         """
         return self.source.sample(n, length, seed=seed)
+
+    def sentences(
+        self, n: int, *, seed: int, shortest: int = 3, longest: int = 40
+    ) -> list[np.ndarray]:
+        """Draw single sentences of these lengths, each with its stop: ids `T`, int64.
+
+        They come in the language's own proportions.
+        """
+        check_size("n", n)
+        check_lengths(shortest, longest)
+        stops = self.encode(". ?")
+        found: list[np.ndarray] = []
+        for part in itertools.count():
+            rows = self.sample(256, 64, seed=[seed, part])
+            for row in rows:
+                ends = np.flatnonzero(np.isin(row, stops)) + 1
+                parts = np.split(row, ends)[:-1]  # what the text's end cuts off is out
+                found += [s for s in parts if shortest <= len(s) <= longest]
+            if len(found) >= n:
+                return found[:n]
+            if part == 100 and not found:
+                raise ValueError(
+                    "the language must have sentences of these lengths: got none of "
+                    f"{shortest} to {longest} words. They have 3 words and more."
+                )
+        raise AssertionError
+
+    @cached_property
+    def is_noun(self) -> np.ndarray:
+        """Whether the word of each id is a noun, `V`."""
+        return np.char.startswith(self.classes, "noun")
+
+    @cached_property
+    def is_verb(self) -> np.ndarray:
+        """Whether it is a verb, with or without an object; auxiliaries are none."""
+        starts = (np.char.startswith(self.classes, w) for w in ("verb", "intransitive"))
+        return np.logical_or(*starts)
+
+    @cached_property
+    def is_plural(self) -> np.ndarray:
+        """Whether it is a plural noun, or the verb's form after one, `V`."""
+        return (self.is_noun | self.is_verb) & np.char.endswith(self.classes, "plural")
+
+    @cached_property
+    def other_number(self) -> np.ndarray:
+        """The id of the same noun or verb in the other number, itself elsewhere, `V`."""
+        ids = np.arange(self.vocab_size)
+        other, classes = ids.copy(), np.array(self.classes)
+        for name in ("noun", "verb", "intransitive"):
+            one = ids[classes == f"{name} singular"]
+            several = ids[classes == f"{name} plural"]
+            other[one], other[several] = several, one
+        return other
+
+    @cached_property
+    def lemma(self) -> np.ndarray:
+        """The id of a noun's or verb's singular form, -1 for all other words, `V`."""
+        ids = np.arange(self.vocab_size)
+        forms = np.where(self.is_plural, self.other_number, ids)
+        return np.where(self.is_noun | self.is_verb, forms, -1)
 
     def encode(self, text: str) -> list[int]:
         """Ids of words that stand between spaces."""

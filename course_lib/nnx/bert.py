@@ -19,7 +19,7 @@ from jaxtyping import Bool, Float, Int
 from course_lib.checks import check_ids, check_pooler, check_size, check_token_types
 from course_lib.config import BERTConfig
 from course_lib.nnx.block import Block
-from course_lib.nnx.embedding import embedding
+from course_lib.nnx.embedding import Embedding
 from course_lib.nnx.feed_forward import activate
 from course_lib.nnx.init import normal_start
 from course_lib.nnx.linear import linear
@@ -35,9 +35,9 @@ class BERT(nnx.Module):
     def __init__(self, config: BERTConfig, *, pooler: bool = True, rngs: nnx.Rngs):
         self.config = config
         d_model, kind, eps = config.d_model, config.norm_kind, config.norm_eps
-        self.tokens = embedding(config.vocab_size, d_model, rngs=rngs)
+        self.tokens = Embedding(config.vocab_size, d_model, std=1.0, rngs=rngs)
         self.positions = make_positions(config, config.max_len, rngs=rngs)
-        self.token_types = embedding(config.n_token_types, d_model, rngs=rngs)
+        self.token_types = Embedding(config.n_token_types, d_model, std=1.0, rngs=rngs)
         self.embedding_norm = norm_layer(d_model, kind=kind, eps=eps, rngs=rngs)
         self.dropout = nnx.Dropout(config.dropout, rngs=rngs)
         rotary = self.positions.rotary

@@ -1,11 +1,16 @@
-"""Evaluation mode for as long as something is measured or generated (Flax NNX)."""
+"""Evaluation mode, and whether a model sees the future (Flax NNX)."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import jax.numpy as jnp
 from flax import nnx
+from jax import Array
+from jaxtyping import Float, Shaped
 
-__all__ = ["evaluating"]
+from course_lib.checks import check_shape
+
+__all__ = ["evaluating", "past_moves"]
 
 # Where an NNX module keeps its mode: dropout in the first, batch norm in the second.
 _MODES = ("deterministic", "use_running_average")
@@ -27,3 +32,19 @@ def evaluating(model: nnx.Module) -> Iterator[nnx.Module]:
     finally:
         for part, name, mode in modes:
             setattr(part, name, mode)
+
+
+def past_moves(
+    f: Callable[[Array], Float[Array, "B T ..."]],
+    inputs: Shaped[Array, "B T ..."],
+    other: Shaped[Array, "B T ..."],
+) -> float:
+    """Leak test: how far outputs move, at most, when later inputs alone are replaced."""
+    sizes = " ".join(map(str, inputs.shape))
+    check_shape("other", other.shape, f"{sizes}, that of the inputs")
+    outputs, largest = f(inputs), 0.0
+    for t in range(1, inputs.shape[1]):
+        changed = jnp.concatenate([inputs[:, :t], other[:, t:]], axis=1)
+        moved = float(abs(f(changed) - outputs)[:, :t].max())
+        largest = max(largest, moved)
+    return largest

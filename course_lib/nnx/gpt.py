@@ -20,7 +20,7 @@ from jaxtyping import Bool, Float, Int
 from course_lib.checks import check_ids
 from course_lib.config import GPTConfig
 from course_lib.nnx.block import Block
-from course_lib.nnx.embedding import embedding
+from course_lib.nnx.embedding import Embedding
 from course_lib.nnx.generation.cache import KVCache, span
 from course_lib.nnx.init import normal_start
 from course_lib.nnx.linear import linear
@@ -36,7 +36,7 @@ class GPT(nnx.Module):
 
     def __init__(self, config: GPTConfig, *, rngs: nnx.Rngs):
         self.config, d_model = config, config.d_model
-        self.tokens = embedding(config.vocab_size, d_model, rngs=rngs)
+        self.tokens = Embedding(config.vocab_size, d_model, std=1.0, rngs=rngs)
         self.positions = make_positions(config, config.max_len, rngs=rngs)
         self.dropout = nnx.Dropout(config.dropout, rngs=rngs)
         self.blocks = nnx.data(

@@ -26,7 +26,7 @@ from course_lib.nnx.linear import linear
 from course_lib.nnx.norm import norm_layer
 from course_lib.nnx.position.rotary import Rotary
 
-__all__ = ["MultiHeadAttention", "merge_heads", "split_heads"]
+__all__ = ["MultiHeadAttention", "SelfAttention", "merge_heads", "split_heads"]
 
 KeysValues = tuple[Array, Array]  # what project_kv returns: each *B G S Dh
 
@@ -136,6 +136,37 @@ class MultiHeadAttention(nnx.Module):
         heads = split_heads(proj(x), self.d_head)
         heads = heads if norm is None else norm(heads)
         return heads if self.rotary is None else self.rotary(heads, offset)
+
+
+class SelfAttention(nnx.Module):
+    """Self-attention with one head, without biases: each position attends to all."""
+
+    def __init__(
+        self,
+        d_model: int,
+        d_head: int,
+        rotary: Rotary | None = None,
+        *,
+        rngs: nnx.Rngs,
+    ):
+        if rotary is not None:
+            checks.check_rotary((1, d_head), rotary.d_head)
+        self.rotary = rotary
+        inward = (linear(d_model, d_head, bias=False, rngs=rngs) for _ in range(3))
+        self.q_proj, self.k_proj, self.v_proj = inward
+        self.o_proj = linear(d_head, d_model, bias=False, rngs=rngs)
+
+    def __call__(
+        self,
+        x: Float[Array, "*B T D"],
+        mask: Bool[Array, "*#B #T #T"] | None = None,
+    ) -> Float[Array, "*B T D"]:
+        """Attend from each position of `x` to those that `mask` allows it."""
+        checks.check_context(x, None, self.q_proj.in_features, Array)
+        q, k, v = self.q_proj(x), self.k_proj(x), self.v_proj(x)
+        if self.rotary is not None:
+            q, k = self.rotary(q), self.rotary(k)
+        return self.o_proj(attention(q, k, v, mask)[0])
 
 
 def split_heads(x: Float[Array, "*B T D"], d_head: int) -> Float[Array, "*B H T Dh"]:

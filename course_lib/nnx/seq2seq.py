@@ -26,7 +26,7 @@ from jaxtyping import Bool, Float, Int
 from course_lib.checks import check_ids, check_positions, check_size
 from course_lib.config import Seq2SeqConfig
 from course_lib.nnx.block import Block
-from course_lib.nnx.embedding import embedding
+from course_lib.nnx.embedding import Embedding
 from course_lib.nnx.generation.cache import KVCache, span
 from course_lib.nnx.linear import linear
 from course_lib.nnx.multihead import KeysValues
@@ -43,10 +43,10 @@ class Seq2Seq(nnx.Module):
     def __init__(self, config: Seq2SeqConfig, *, rngs: nnx.Rngs):
         self.config = config
         d_model, std = config.d_model, config.d_model**-0.5
-        self.source_tokens = embedding(config.vocab_size, d_model, std=std, rngs=rngs)
+        self.source_tokens = Embedding(config.vocab_size, d_model, std=std, rngs=rngs)
         target_tokens = None
         if not config.share_embeddings:
-            target_tokens = embedding(config.vocab_target, d_model, std=std, rngs=rngs)
+            target_tokens = Embedding(config.vocab_target, d_model, std=std, rngs=rngs)
         self.target_tokens = target_tokens
         self.source_positions = make_positions(config, config.max_len, rngs=rngs)
         self.target_positions = make_positions(config, config.max_len, rngs=rngs)
@@ -161,7 +161,7 @@ class Seq2Seq(nnx.Module):
     def _embed(
         self,
         ids: Array,
-        tokens: nnx.Embed,
+        tokens: Embedding,
         positions: Positions,
         cache: KVCache | None = None,
     ) -> tuple[Array, Array | None]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from course_lib.oracle.weights import floats
 
-__all__ = ["kernel", "leave_one_out", "nadaraya_watson"]
+__all__ = ["kernel", "kernel_regression", "leave_one_out"]
 
 
 def kernel(u: float, name: str) -> float:
@@ -23,7 +23,7 @@ def kernel(u: float, name: str) -> float:
     raise ValueError(f"kernel must be gaussian, epanechnikov or boxcar: got {name!r}.")
 
 
-def nadaraya_watson(
+def kernel_regression(
     queries: np.ndarray,
     keys: np.ndarray,
     values: np.ndarray,
@@ -59,7 +59,7 @@ def leave_one_out(
     errors = []
     for i in range(len(keys)):
         rest = np.arange(len(keys)) != i
-        predicted, _ = nadaraya_watson(
+        predicted, _ = kernel_regression(
             keys[i : i + 1], keys[rest], values[rest], bandwidth, name
         )
         errors.append((predicted[0] - values[i]) ** 2)

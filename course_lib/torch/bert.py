@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from course_lib.checks import check_ids, check_pooler, check_size, check_token_types
 from course_lib.config import BERTConfig
 from course_lib.torch.block import Block
-from course_lib.torch.embedding import embedding
+from course_lib.torch.embedding import Embedding
 from course_lib.torch.feed_forward import activate
 from course_lib.torch.init import normal_start
 from course_lib.torch.linear import linear
@@ -36,9 +36,9 @@ class BERT(nn.Module):
         super().__init__()
         self.config = config
         d_model, eps = config.d_model, config.norm_eps
-        self.tokens = embedding(config.vocab_size, d_model)
+        self.tokens = Embedding(config.vocab_size, d_model, std=1.0)
         self.positions = make_positions(config, config.max_len)
-        self.token_types = embedding(config.n_token_types, d_model)
+        self.token_types = Embedding(config.n_token_types, d_model, std=1.0)
         self.embedding_norm = norm_layer(d_model, kind=config.norm_kind, eps=eps)
         self.dropout = nn.Dropout(config.dropout)
         self.blocks = nn.ModuleList(

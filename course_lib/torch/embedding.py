@@ -2,15 +2,21 @@
 
 from torch import nn
 
-from course_lib.checks import check_sizes
+from course_lib.checks import check_noise, check_sizes
 
-__all__ = ["embedding"]
+__all__ = ["Embedding"]
 
 
-def embedding(n: int, d_model: int, *, std: float = 1.0) -> nn.Embedding:
-    """Embedding table: a vector for each id from 0 to n - 1, drawn from N(0, std²)."""
-    check_sizes(n=n, d_model=d_model)
-    table = nn.Embedding(n, d_model)
-    if std != 1.0:  # the framework's own start
-        nn.init.normal_(table.weight, std=std)
-    return table
+class Embedding(nn.Embedding):
+    """Embedding table: a vector for each id from 0 to N - 1, drawn from N(0, std²).
+
+    The framework's own table with another start. With one of `std` 1, the vectors of a
+    small model are so long that training finds them hard to move.
+    """
+
+    def __init__(self, vocab_size: int, d_model: int, std: float = 0.1):
+        check_sizes(vocab_size=vocab_size, d_model=d_model)
+        check_noise(std, "std")
+        super().__init__(vocab_size, d_model)
+        if std != 1.0:  # the framework's own start
+            nn.init.normal_(self.weight, std=std)

@@ -1,11 +1,15 @@
-"""Evaluation mode for as long as something is measured or generated (PyTorch)."""
+"""Evaluation mode, and whether a model sees the future (PyTorch)."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from torch import nn
+import torch
+from jaxtyping import Float, Shaped
+from torch import Tensor, nn
 
-__all__ = ["evaluating"]
+from course_lib.checks import check_shape
+
+__all__ = ["evaluating", "past_moves"]
 
 
 @contextmanager
@@ -22,3 +26,24 @@ def evaluating(model: nn.Module) -> Iterator[nn.Module]:
     finally:
         for part, training in modes:
             part.training = training
+
+
+@torch.no_grad()
+def past_moves(
+    f: Callable[[Tensor], Float[Tensor, "B T ..."]],
+    inputs: Shaped[Tensor, "B T ..."],
+    other: Shaped[Tensor, "B T ..."],
+) -> float:
+    """Leak test: how far outputs move, at most, when later inputs alone are replaced.
+
+    At each place in turn the inputs from there on are exchanged for those of `other`.
+    A model that uses no more than the past gives 0, or rounding.
+    """
+    sizes = " ".join(map(str, inputs.shape))
+    check_shape("other", other.shape, f"{sizes}, that of the inputs")
+    outputs, largest = f(inputs), 0.0
+    for t in range(1, inputs.shape[1]):
+        changed = torch.cat([inputs[:, :t], other[:, t:]], dim=1)
+        moved = (f(changed) - outputs)[:, :t].abs().max().item()
+        largest = max(largest, moved)
+    return largest

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from course_lib.checks import check_ids
 from course_lib.config import GPTConfig
 from course_lib.torch.block import Block
-from course_lib.torch.embedding import embedding
+from course_lib.torch.embedding import Embedding
 from course_lib.torch.generation.cache import KVCache, span
 from course_lib.torch.init import normal_start
 from course_lib.torch.linear import linear
@@ -37,7 +37,7 @@ class GPT(nn.Module):
     def __init__(self, config: GPTConfig):
         super().__init__()
         self.config, d_model = config, config.d_model
-        self.tokens = embedding(config.vocab_size, d_model)
+        self.tokens = Embedding(config.vocab_size, d_model, std=1.0)
         self.positions = make_positions(config, config.max_len)
         self.dropout = nn.Dropout(config.dropout)
         self.blocks = nn.ModuleList(

@@ -25,7 +25,7 @@ from course_lib.torch.linear import linear
 from course_lib.torch.norm import norm_layer
 from course_lib.torch.position.rotary import Rotary
 
-__all__ = ["MultiHeadAttention", "merge_heads", "split_heads"]
+__all__ = ["MultiHeadAttention", "SelfAttention", "merge_heads", "split_heads"]
 
 KeysValues = tuple[Tensor, Tensor]  # what project_kv returns: each *B G S Dh
 
@@ -152,6 +152,31 @@ class MultiHeadAttention(nn.Module):
         heads = split_heads(proj(x), self.d_head)
         heads = heads if norm is None else norm(heads)
         return heads if self.rotary is None else self.rotary(heads, offset)
+
+
+class SelfAttention(nn.Module):
+    """Self-attention with one head, without biases: each position attends to all."""
+
+    def __init__(self, d_model: int, d_head: int, rotary: Rotary | None = None):
+        super().__init__()
+        if rotary is not None:
+            checks.check_rotary((1, d_head), rotary.d_head)
+        self.rotary = rotary
+        inward = (linear(d_model, d_head, bias=False) for _ in range(3))
+        self.q_proj, self.k_proj, self.v_proj = inward
+        self.o_proj = linear(d_head, d_model, bias=False)
+
+    def forward(
+        self,
+        x: Float[Tensor, "*B T D"],
+        mask: Bool[Tensor, "*#B #T #T"] | None = None,
+    ) -> Float[Tensor, "*B T D"]:
+        """Attend from each position of `x` to those that `mask` allows it."""
+        checks.check_context(x, None, self.q_proj.in_features, Tensor)
+        q, k, v = self.q_proj(x), self.k_proj(x), self.v_proj(x)
+        if self.rotary is not None:
+            q, k = self.rotary(q), self.rotary(k)
+        return self.o_proj(attention(q, k, v, mask)[0])
 
 
 def split_heads(x: Float[Tensor, "*B T D"], d_head: int) -> Float[Tensor, "*B H T Dh"]:

@@ -26,7 +26,7 @@ from torch import Tensor, nn
 from course_lib.checks import check_ids, check_positions, check_size
 from course_lib.config import Seq2SeqConfig
 from course_lib.torch.block import Block
-from course_lib.torch.embedding import embedding
+from course_lib.torch.embedding import Embedding
 from course_lib.torch.generation.cache import KVCache, span
 from course_lib.torch.linear import linear
 from course_lib.torch.multihead import KeysValues
@@ -44,10 +44,10 @@ class Seq2Seq(nn.Module):
         super().__init__()
         self.config = config
         d_model, std = config.d_model, config.d_model**-0.5
-        self.source_tokens = embedding(config.vocab_size, d_model, std=std)
+        self.source_tokens = Embedding(config.vocab_size, d_model, std=std)
         self.target_tokens = None
         if not config.share_embeddings:
-            self.target_tokens = embedding(config.vocab_target, d_model, std=std)
+            self.target_tokens = Embedding(config.vocab_target, d_model, std=std)
         self.source_positions = make_positions(config, config.max_len)
         self.target_positions = make_positions(config, config.max_len)
         self.dropout = nn.Dropout(config.dropout)
@@ -164,7 +164,7 @@ class Seq2Seq(nn.Module):
     def _embed(
         self,
         ids: Tensor,
-        tokens: nn.Embedding,
+        tokens: Embedding,
         positions: Positions,
         cache: KVCache | None = None,
     ) -> tuple[Tensor, Tensor | None]:

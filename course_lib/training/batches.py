@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from course_lib.checks import check_size, check_sizes, check_whole
+from course_lib.config import TrainConfig
 
 __all__ = ["Batches", "Windows", "in_turn"]
 
@@ -154,6 +155,21 @@ def batch_at(batches: Any) -> Callable[[int], Batch]:
             "course_lib.training.batches.Batches, or list(...)."
         )
     return lambda step: _as_tuple(batches(step))
+
+
+def config_of(
+    batches: Any, learning_rate: float | None, config: TrainConfig | None
+) -> TrainConfig:
+    """`fit`'s configuration: as given, or one pass through a list at a rate."""
+    if learning_rate is None:
+        return TrainConfig() if config is None else config
+    if config is not None or not isinstance(batches, Sequence):
+        raise ValueError(
+            "learning_rate needs a list of batches, gone through once, and no config: "
+            f"got {type(batches).__name__} and config={config}. In a config it is "
+            "TrainConfig(learning_rate=...), beside steps."
+        )
+    return TrainConfig.short(max(1, len(batches)), learning_rate)
 
 
 def order_of(batches: Any) -> dict[str, Any]:

@@ -16,6 +16,16 @@ def constant(step: int, *, peak: float, warmup: int = 0) -> float:
     return peak * min(1.0, (step + 1) / max(1, warmup))
 
 
+def linear(
+    step: int, *, peak: float, steps: int, warmup: int = 0, floor: float = 0.0
+) -> float:
+    """Linear warm-up, then a linear fall to `floor · peak`, where the last step is."""
+    if step < warmup:
+        return constant(step, peak=peak, warmup=warmup)
+    done = min(1.0, (step + 1 - warmup) / (steps - warmup))
+    return peak * (floor + (1 - floor) * (1 - done))
+
+
 def cosine(
     step: int, *, peak: float, steps: int, warmup: int = 0, floor: float = 0.0
 ) -> float:
@@ -43,8 +53,9 @@ def inverse_sqrt(step: int, *, peak: float, warmup: int) -> float:
 def learning_rate(step: int, config: TrainConfig) -> float:
     """The rate that a run of this configuration has at this step."""
     peak, warmup = config.learning_rate, config.warmup
-    if config.schedule == "cosine":
-        return cosine(
+    if config.schedule in ("linear", "cosine"):
+        fall = linear if config.schedule == "linear" else cosine
+        return fall(
             step, peak=peak, steps=config.steps, warmup=warmup, floor=config.floor
         )
     if config.schedule == "inverse_sqrt":

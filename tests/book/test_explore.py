@@ -192,7 +192,7 @@ def test_the_layer_computes_what_numpy_does(try_out):
 def regress(asked, h):
     """The prediction at one income, its weights' summaries, the error left out."""
     income, food = (np.asarray(a, float) for a in engel())
-    bills, weights = oracle.nadaraya_watson(
+    bills, weights = oracle.kernel_regression(
         np.array([[asked]]), income[:, None], food[:, None], h
     )
     scores = -(((income[:, None] - income) / h) ** 2) / 2

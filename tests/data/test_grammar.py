@@ -294,3 +294,30 @@ def test_refusals_say_what_came():
     impossible = np.eye(g.vocab_size)[np.array([g.encode("the the")])]
     with pytest.raises(ValueError, match="possible under the source"):
         g.source.posterior(impossible)
+
+
+def test_sentences_are_whole_and_of_the_lengths_asked_for():
+    language = grammar()
+    found = language.sentences(500, seed=3, shortest=4, longest=7)
+    assert len(found) == 500
+    assert {len(s) for s in found} == {4, 5, 6, 7}
+    for s in found:
+        assert language.first_mistake(s) is None
+        assert language.decode(s[-1:]) in (".", "?")
+        assert not {".", "?"} & set(language.decode(s[:-1]).split())
+    again = language.sentences(500, seed=3, shortest=4, longest=7)
+    assert all(np.array_equal(a, b) for a, b in zip(found, again, strict=True))
+    with pytest.raises(ValueError, match="none of 1 to 2 words"):
+        language.sentences(1, seed=0, shortest=1, longest=2)
+
+
+def test_the_forms_of_a_word_are_each_others():
+    language = grammar()
+    ids = language.encode("firms firm see sees waits wait that .")
+    named = [language.decode([i]) for i in language.other_number[ids]]
+    assert named == ["firm", "firms", "sees", "see", "wait", "waits", "that", "."]
+    assert language.decode(language.lemma[ids[:6]]) == "firm firm sees sees waits waits"
+    assert (language.lemma[ids[6:]] == -1).all()
+    assert language.is_plural[ids].tolist() == [1, 0, 1, 0, 0, 1, 0, 0]
+    assert language.is_noun[ids].tolist() == [1, 1, 0, 0, 0, 0, 0, 0]
+    assert language.is_verb[ids].tolist() == [0, 0, 1, 1, 1, 1, 0, 0]

@@ -40,10 +40,10 @@ def test_equals_the_oracle(wing, seed, sizes, kernel, width, masked, dtype):
     bandwidth = (
         rng.uniform(0.5, 5, f).astype(dtype) if width == "one a feature" else width
     )
-    expected, expected_weights = oracle.nadaraya_watson(
+    expected, expected_weights = oracle.kernel_regression(
         q, k, v, bandwidth, kernel, mask
     )
-    output, weights = wing.lib.nadaraya_watson(
+    output, weights = wing.lib.kernel_regression(
         *map(wing.array, (q, k, v)),
         bandwidth=wing.array(bandwidth) if width == "one a feature" else bandwidth,
         kernel=kernel,
@@ -65,10 +65,10 @@ def test_equals_the_oracle(wing, seed, sizes, kernel, width, masked, dtype):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_stated_tolerance_at_ordinary_size(wing, rng, kernel, dtype):
     q, k, v = draw(rng, dtype)
-    got = wing.lib.nadaraya_watson(
+    got = wing.lib.kernel_regression(
         *map(wing.array, (q, k, v)), bandwidth=4.0, kernel=kernel
     )
-    expected = oracle.nadaraya_watson(q, k, v, 4.0, kernel)
+    expected = oracle.kernel_regression(q, k, v, 4.0, kernel)
     for a, b in zip(got, expected, strict=True):
         assert_close(wing.numpy(a), b, dtype)
 
@@ -77,11 +77,11 @@ def test_stated_tolerance_at_ordinary_size(wing, rng, kernel, dtype):
 def test_leading_axes_are_batch(wing, rng, kernel):
     q, k, v = (np.stack(x) for x in zip(draw(rng), draw(rng), strict=True))
     mask = rng.random((T, S)) < 0.8
-    got, _ = wing.lib.nadaraya_watson(
+    got, _ = wing.lib.kernel_regression(
         *map(wing.array, (q, k, v)), bandwidth=4.0, kernel=kernel, mask=wing.array(mask)
     )
     for b in range(B):
-        one, _ = oracle.nadaraya_watson(q[b], k[b], v[b], 4.0, kernel, mask)
+        one, _ = oracle.kernel_regression(q[b], k[b], v[b], 4.0, kernel, mask)
         assert_close(wing.numpy(got)[b], one)
 
 
@@ -99,7 +99,7 @@ def test_equals_statsmodels_on_engels_households(wing, bandwidth):
     grid = np.linspace(300, 5000, 53)
     with np.errstate(invalid="ignore"):
         theirs, _ = kernel_reg(income, food, [bandwidth]).fit(grid)
-    ours, _ = wing.lib.nadaraya_watson(
+    ours, _ = wing.lib.kernel_regression(
         *(wing.array(x[:, None]) for x in (grid, income, food)), bandwidth=bandwidth
     )
     # Where statsmodels' weights underflow it gives NaN; ours do not underflow.
@@ -122,7 +122,7 @@ def test_leave_one_out_finds_the_bandwidth_of_statsmodels(wing):
 
 
 def test_weights_are_a_distribution(wing, rng):
-    _, weights = wing.lib.nadaraya_watson(*map(wing.array, draw(rng)), bandwidth=2.0)
+    _, weights = wing.lib.kernel_regression(*map(wing.array, draw(rng)), bandwidth=2.0)
     weights = wing.numpy(weights)
     assert (weights > 0).all()
     np.testing.assert_allclose(weights.sum(-1), 1, rtol=1e-12)
@@ -140,7 +140,7 @@ def test_kernel_scores_are_log_kernels(wing, kernel):
 def test_no_key_within_reach_gives_zero(wing, rng, name):
     q, k, v = draw(rng)
     q[1] += 1e3
-    output, weights = wing.lib.nadaraya_watson(
+    output, weights = wing.lib.kernel_regression(
         *map(wing.array, (q, k, v)), bandwidth=20.0, kernel=name
     )
     assert (wing.numpy(output)[1] == 0).all()
@@ -155,14 +155,14 @@ def test_far_away_the_gaussian_kernel_becomes_the_nearest_neighbor(wing, dtype):
         np.array([[3.0], [5.0], [7.0]], dtype),
     )
     q = np.array([[1e3], [-1e3], [0.999]], dtype)
-    output, _ = wing.lib.nadaraya_watson(*map(wing.array, (q, k, v)), bandwidth=0.01)
+    output, _ = wing.lib.kernel_regression(*map(wing.array, (q, k, v)), bandwidth=0.01)
     assert_close(wing.numpy(output)[:, 0], [7, 3, 5], dtype)
 
 
 @KERNEL
 def test_a_wide_bandwidth_gives_the_mean(wing, rng, kernel):
     q, k, v = draw(rng)
-    output, _ = wing.lib.nadaraya_watson(
+    output, _ = wing.lib.kernel_regression(
         *map(wing.array, (q, k, v)), bandwidth=1e7, kernel=kernel
     )
     assert_close(wing.numpy(output), np.tile(v.mean(0), (T, 1)))
@@ -173,10 +173,10 @@ def test_units_do_not_matter_if_the_bandwidth_has_them_too(wing, rng, kernel):
     q, k, v = draw(rng)
     units = rng.uniform(0.01, 100, F)
     h = rng.uniform(3, 5, F)
-    before, _ = wing.lib.nadaraya_watson(
+    before, _ = wing.lib.kernel_regression(
         *map(wing.array, (q, k, v)), bandwidth=wing.array(h), kernel=kernel
     )
-    after, _ = wing.lib.nadaraya_watson(
+    after, _ = wing.lib.kernel_regression(
         *map(wing.array, (q * units, k * units, v)),
         bandwidth=wing.array(h * units),
         kernel=kernel,
@@ -189,7 +189,7 @@ def test_reordering_the_neighbors_changes_nothing(wing, rng, kernel):
     q, k, v = draw(rng)
     order = rng.permutation(S)
     before, after = (
-        wing.lib.nadaraya_watson(*map(wing.array, a), bandwidth=4.0, kernel=kernel)[0]
+        wing.lib.kernel_regression(*map(wing.array, a), bandwidth=4.0, kernel=kernel)[0]
         for a in ((q, k, v), (q, k[order], v[order]))
     )
     assert_close(wing.numpy(after), wing.numpy(before))
@@ -198,7 +198,7 @@ def test_reordering_the_neighbors_changes_nothing(wing, rng, kernel):
 def test_gaussian_weights_are_attention_with_a_bias_for_each_key(wing, rng):
     h = 1.7
     q, k, v = draw(rng)
-    expected, expected_weights = wing.lib.nadaraya_watson(
+    expected, expected_weights = wing.lib.kernel_regression(
         *map(wing.array, (q, k, v)), bandwidth=h
     )
     # One more feature, always 1 in the query, carries the bias -|k|²/2h² in the key.
@@ -214,7 +214,7 @@ def test_with_keys_of_one_length_the_bias_is_not_needed(wing, rng):
     q, k, v = draw(rng)
     k /= np.linalg.norm(k, axis=1, keepdims=True)
     h = F**0.25  # bandwidth² = √d: attention's own temperature
-    _, ours = wing.lib.nadaraya_watson(*map(wing.array, (q, k, v)), bandwidth=h)
+    _, ours = wing.lib.kernel_regression(*map(wing.array, (q, k, v)), bandwidth=h)
     _, theirs = wing.lib.attention(*map(wing.array, (q, k, v)))
     assert_close(wing.numpy(ours), wing.numpy(theirs))
 
@@ -224,11 +224,11 @@ def test_the_slope_is_the_covariance_of_keys_and_values(wing, rng):
     q, k, v = draw(rng, t=1, dv=1)
     (slope,) = wing.grad(
         lambda q: (
-            wing.lib.nadaraya_watson(q, wing.array(k), wing.array(v), bandwidth=h)[0]
+            wing.lib.kernel_regression(q, wing.array(k), wing.array(v), bandwidth=h)[0]
         ).sum(),
         q,
     )
-    w = oracle.nadaraya_watson(q, k, v, h)[1][0]
+    w = oracle.kernel_regression(q, k, v, h)[1][0]
     covariance = (w * v[:, 0]) @ k - (w @ v[:, 0]) * (w @ k)
     assert_close(slope[0], covariance / h**2)
 
@@ -241,7 +241,7 @@ def test_gradients_are_finite_at_the_kernels_edges(wing, kernel, edge):
     q = np.array([[edge]])  # at distance `edge` from the first key
 
     def loss(q, k, v, h):
-        out = wing.lib.nadaraya_watson(q, k, v, bandwidth=h, kernel=kernel)[0]
+        out = wing.lib.kernel_regression(q, k, v, bandwidth=h, kernel=kernel)[0]
         return (out**2).sum()
 
     for grad in wing.grad(loss, q, k, v, np.array([1.0])):
@@ -254,7 +254,7 @@ def test_wings_give_the_same_gradients(both, rng, kernel):
 
     def loss(wing):
         return lambda q, k, v, h: (
-            wing.lib.nadaraya_watson(q, k, v, bandwidth=h, kernel=kernel)[0] ** 2
+            wing.lib.kernel_regression(q, k, v, bandwidth=h, kernel=kernel)[0] ** 2
         ).sum()
 
     for a, b in zip(*(wing.grad(loss(wing), *arrays) for wing in both), strict=True):
@@ -282,7 +282,7 @@ def test_leaving_out_the_only_one_predicts_zero(wing):
 def test_nan_stays_with_the_query_that_holds_it(wing, rng, kernel):
     q, k, v = draw(rng)
     q[1, 2] = np.nan
-    output, _ = wing.lib.nadaraya_watson(
+    output, _ = wing.lib.kernel_regression(
         *map(wing.array, (q, k, v)), bandwidth=9.0, kernel=kernel
     )
     nan = np.isnan(wing.numpy(output))
@@ -331,7 +331,7 @@ def test_the_learned_metric_finds_which_features_matter(wing):
     arrays = [wing.array(x) for x in (fresh.features, sample.features, sample.values)]
     learned = wing.numpy(model(*arrays)) - fresh.truth
     fixed = (
-        wing.numpy(wing.lib.nadaraya_watson(*arrays, bandwidth=0.5)[0]) - fresh.truth
+        wing.numpy(wing.lib.kernel_regression(*arrays, bandwidth=0.5)[0]) - fresh.truth
     )
     assert (learned**2).mean() < (fixed**2).mean() / 2
 
@@ -347,7 +347,7 @@ def test_a_metric_predicts_with_its_bandwidths(wing, rng):
     q, k, v = draw(rng)
     model = wing.cast(wing.make(wing.lib.LearnedMetric, F, bandwidth=2.5), "float64")
     assert_close(wing.numpy(model.bandwidth), np.full(F, 2.5), "float32")
-    expected, _ = oracle.nadaraya_watson(q, k, v, 2.5)
+    expected, _ = oracle.kernel_regression(q, k, v, 2.5)
     assert_close(wing.numpy(model(*map(wing.array, (q, k, v)))), expected, "float32")
 
 
@@ -371,7 +371,7 @@ BAD = {
 def test_bad_input_gets_the_same_rule_in_both_wings(both, rng, no_hook, case):
     change, words = BAD[case]
     q, k, v = draw(rng)
-    given = {"queries": q, "keys": k, "values": v, "bandwidth": 1.0, **change}
+    given = {"q": q, "k": k, "v": v, "bandwidth": 1.0, **change}
     rules = []
     for wing in both:
         arguments = {
@@ -379,7 +379,7 @@ def test_bad_input_gets_the_same_rule_in_both_wings(both, rng, no_hook, case):
             for name, x in given.items()
         }
         with pytest.raises(ValueError, match=words) as error:
-            wing.lib.nadaraya_watson(**arguments)
+            wing.lib.kernel_regression(**arguments)
         rules.append(str(error.value).split(": got")[0])
     assert len(set(rules)) == 1
 

@@ -13,19 +13,19 @@ def gauss(xp, q, k, h):
     return xp.exp(-0.5 * (((q[:, None, :] - k) / h) ** 2).sum(-1))
 
 
-@right("nadaraya_watson")
+@right("kernel_regression")
 def in_one_go(xp, q, k, v, h):
     w = gauss(xp, q, k, h)
     return w @ v / w.sum(-1)[:, None]
 
 
-@right("nadaraya_watson")
+@right("kernel_regression")
 def by_softmax(xp, q, k, v, h):
     squares = (q**2).sum(-1)[:, None] - 2 * q @ k.T + (k**2).sum(-1)
     return xp.softmax(-squares / 2 / h**2) @ v
 
 
-@right("nadaraya_watson")
+@right("kernel_regression")
 def query_by_query(xp, q, k, v, h):
     rows = []
     for one in q:
@@ -39,7 +39,7 @@ def norms(xp, q, k):
 
 
 wrong(
-    "nadaraya_watson",
+    "kernel_regression",
     "not divided by their sum",
     lambda xp, q, k, v, h: gauss(xp, q, k, h) @ v,
 )

@@ -208,7 +208,7 @@ def test_bad_targets_are_refused_in_the_same_words(wing, logits, targets, eps, m
 
 
 @given(
-    st.sampled_from(["constant", "cosine", "inverse_sqrt"]),
+    st.sampled_from(["constant", "linear", "cosine", "inverse_sqrt"]),
     st.integers(1, 50),
     st.integers(51, 200),
 )
@@ -221,7 +221,7 @@ def test_rates_rise_to_the_peak_and_never_pass_it(schedule, warmup, steps):
     assert all(r > 0 for r in rates)
     np.testing.assert_allclose(np.diff(rates[:warmup]), 0.5 / warmup, rtol=1e-9)
     assert (np.diff(rates[warmup - 1 :]) <= 1e-15).all()
-    if schedule == "cosine":
+    if schedule in ("linear", "cosine"):
         np.testing.assert_allclose(rates[-1], 0.05, rtol=1e-9)
 
 
@@ -768,7 +768,7 @@ def test_batches_of_several_shapes_are_refused_where_steps_are_compiled():
         ({"learning_rate": 0.0}, "learning_rate must be positive"),
         ({"learning_rate": math.nan}, "learning_rate must be positive"),
         ({"clip": 0.0}, "clip must be positive"),
-        ({"schedule": "linear"}, "schedule must be one of constant, cosine, inverse"),
+        ({"schedule": "step"}, "schedule must be one of constant, linear, cosine"),
         ({"precision": "float16"}, "precision must be one of float32, bfloat16"),
         ({"betas": (0.9, 1.0)}, r"betas\[1\] must be at least 0 and less than 1"),
         ({"betas": (0.9,)}, "betas must be two numbers"),
@@ -777,6 +777,7 @@ def test_batches_of_several_shapes_are_refused_where_steps_are_compiled():
         ({"patience": 2}, "patience counts evaluations"),
         ({"schedule": "inverse_sqrt"}, "must have a warmup of at least 1"),
         ({"schedule": "cosine", "warmup": 9, "steps": 9}, "warmup must end before"),
+        ({"schedule": "linear", "warmup": 9, "steps": 9}, "warmup must end before"),
         ({"seed": -1}, "seed must be a whole number of at least 0"),
     ],
 )
@@ -821,3 +822,32 @@ def test_an_evaluation_keeps_its_names():
 def test_data_that_cannot_be_batched_is_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_with_a_rate_alone_a_list_is_gone_through_once_by_adam(wing):
+    x, y = tiny_data(20)
+    batches = [(x[[k]], y[[k]]) for k in range(20)]
+    config = {"schedule": "linear", "warmup": 2, "weight_decay": 0.0, "clip": None}
+    config = TrainConfig(steps=20, learning_rate=0.02, **config)
+    one, other = nano_model(wing), nano_model(wing)
+    wing.lib.fit(one, batches, summed_loss(wing), config=config)
+    batches = [tuple(map(wing.array, batch)) for batch in batches]
+    history = wing.lib.fit(other, batches, summed_loss(wing), 0.02)
+    assert_weights(wing, other, one)
+    done = np.arange(1, 21) / 20
+    expected = 0.02 * np.minimum(10 * done, (1 - done) / 0.9)
+    np.testing.assert_allclose(history.learning_rates, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("change", [{"config": TrainConfig()}, {"batches": tiny_data}])
+def test_a_rate_alone_needs_a_list_and_no_configuration(wing, change):
+    given = {"batches": [tiny_data()], "loss": summed_loss(wing), "learning_rate": 0.1}
+    with pytest.raises(ValueError, match="learning_rate needs a list of batches"):
+        wing.lib.fit(nano_model(wing), **(given | change))
+
+
+def test_next_token_loss_compares_each_position_with_the_next_id(wing, rng):
+    ids, logits = rng.integers(0, 7, (3, 5)), rng.standard_normal((3, 4, 7))
+    got = wing.lib.next_token_loss(lambda _: wing.array(logits), wing.array(ids))
+    chosen = np.take_along_axis(oracle.softmax(logits), ids[:, 1:, None], axis=-1)
+    np.testing.assert_allclose(float(got), -np.log(chosen).mean())

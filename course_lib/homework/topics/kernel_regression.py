@@ -28,10 +28,10 @@ def _regression(queries, keys, values, h):
     return weights / weights.sum(axis=1, keepdims=True) @ values
 
 
-EXERCISES["nadaraya_watson"] = Exercise(
+EXERCISES["kernel_regression"] = Exercise(
     call="f(queries, keys, values, bandwidth)",
     cases=_cases,
-    oracle=lambda q, k, v, h: oracle.nadaraya_watson(q, k, v, h)[0],
+    oracle=lambda q, k, v, h: oracle.kernel_regression(q, k, v, h)[0],
     equation=(_regression,),
     slips={
         "the weights are not divided by their sum, so this is no average": (
@@ -87,7 +87,7 @@ EXERCISES["leave_one_out"] = Exercise(
     cases=_sample,
     oracle=lambda k, y, h: np.concatenate(
         [
-            oracle.nadaraya_watson(
+            oracle.kernel_regression(
                 k[i : i + 1], np.delete(k, i, 0), np.delete(y, i, 0), h
             )[0]
             for i in range(len(k))
@@ -188,7 +188,7 @@ def _one_bandwidth(x, y, x_new):
         return _squared_error(kernel @ y / kernel.sum(axis=1, keepdims=True), y)
 
     h = min(np.geomspace(0.5, 10, 15), key=error)
-    return oracle.nadaraya_watson(x_new, x, y, h)[0]
+    return oracle.kernel_regression(x_new, x, y, h)[0]
 
 
 def _squared_error(predicted, values):

@@ -21,15 +21,15 @@ from jax import Array
 from jaxtyping import Bool, Float
 
 from course_lib.checks import (
+    check_attention,
     check_bandwidth,
     check_choice,
-    check_kernel,
     check_size,
     check_tensors,
 )
 from course_lib.nnx.attention import softmax
 
-__all__ = ["LearnedMetric", "kernel_scores", "leave_one_out", "nadaraya_watson"]
+__all__ = ["LearnedMetric", "kernel_regression", "kernel_scores", "leave_one_out"]
 
 KERNELS = ("gaussian", "epanechnikov", "boxcar")
 
@@ -48,25 +48,25 @@ def kernel_scores(
     return jnp.where(u2 >= 1, -math.inf, jnp.log1p(-jnp.where(u2 >= 1, 0.0, u2)))
 
 
-def nadaraya_watson(
-    queries: Float[Array, "*B T F"],
-    keys: Float[Array, "*B S F"],
-    values: Float[Array, "*B S Dv"],
-    *,
+def kernel_regression(
+    q: Float[Array, "*B T F"],
+    k: Float[Array, "*B S F"],
+    v: Float[Array, "*B S Dv"],
     bandwidth: float | Float[Array, ""] | Float[Array, "#F"],
-    kernel: str = "gaussian",
     mask: Bool[Array, "*#B #T #S"] | None = None,
+    *,
+    kernel: str = "gaussian",
 ) -> tuple[Float[Array, "*B T Dv"], Float[Array, "*B T S"]]:
     """Nadaraya-Watson regression: average the values whose keys lie near the query."""
-    check_tensors(jax.Array, queries=queries, keys=keys, values=values)
-    check_kernel(queries.shape, keys.shape, values.shape, mask)
-    check_bandwidth(jax.Array, bandwidth, keys.shape[-1])
-    steps = (queries[..., :, None, :] - keys[..., None, :, :]) / bandwidth  # *B T S F
+    check_tensors(jax.Array, q=q, k=k, v=v)
+    check_attention(q.shape, k.shape, v.shape, mask)
+    check_bandwidth(jax.Array, bandwidth, k.shape[-1])
+    steps = (q[..., :, None, :] - k[..., None, :, :]) / bandwidth  # *B T S F
     scores = kernel_scores(jnp.square(steps).sum(axis=-1), kernel=kernel)
     if mask is not None:
         scores = jnp.where(mask, scores, -math.inf)
     weights = softmax(scores)
-    return weights @ values, weights
+    return weights @ v, weights
 
 
 def leave_one_out(
@@ -78,7 +78,7 @@ def leave_one_out(
 ) -> Float[Array, ""]:
     """Leave-one-out cross-validation: mean squared error of each from the others."""
     others = ~jnp.eye(keys.shape[0], dtype=bool)
-    predicted, _ = nadaraya_watson(
+    predicted, _ = kernel_regression(
         keys, keys, values, bandwidth=bandwidth, kernel=kernel, mask=others
     )
     return jnp.square(predicted - values).mean()
@@ -101,9 +101,10 @@ class LearnedMetric(nnx.Module):
 
     def __call__(
         self,
-        queries: Float[Array, "*B T F"],
-        keys: Float[Array, "*B S F"],
-        values: Float[Array, "*B S Dv"],
+        q: Float[Array, "*B T F"],
+        k: Float[Array, "*B S F"],
+        v: Float[Array, "*B S Dv"],
+        mask: Bool[Array, "*#B #T #S"] | None = None,
     ) -> Float[Array, "*B T Dv"]:
-        """Predictions of `nadaraya_watson` with these bandwidths, a Gaussian kernel."""
-        return nadaraya_watson(queries, keys, values, bandwidth=self.bandwidth)[0]
+        """Predictions of `kernel_regression` with these bandwidths."""
+        return kernel_regression(q, k, v, self.bandwidth, mask)[0]

@@ -15,7 +15,7 @@ from jax import Array
 from jaxtyping import Float, Int
 
 from course_lib.checks import check_even, check_positions, check_size, check_sizes
-from course_lib.nnx.embedding import embedding
+from course_lib.nnx.embedding import Embedding
 from course_lib.nnx.position.base import Positions
 
 __all__ = ["Learned", "Learned2D"]
@@ -27,7 +27,7 @@ class Learned(Positions, nnx.Module):
     def __init__(self, max_len: int, d_model: int, *, rngs: nnx.Rngs):
         check_size("max_len", max_len)
         self.max_len = max_len
-        self.table = embedding(max_len, d_model, std=0.02, rngs=rngs)
+        self.table = Embedding(max_len, d_model, std=0.02, rngs=rngs)
 
     def __call__(
         self,
@@ -53,8 +53,8 @@ class Learned2D(Positions, nnx.Module):
     def __init__(self, height: int, width: int, d_model: int, *, rngs: nnx.Rngs):
         check_sizes(height=height, width=width)
         check_even("d_model", d_model)
-        self.rows = embedding(height, d_model // 2, std=0.02, rngs=rngs)
-        self.columns = embedding(width, d_model // 2, std=0.02, rngs=rngs)
+        self.rows = Embedding(height, d_model // 2, std=0.02, rngs=rngs)
+        self.columns = Embedding(width, d_model // 2, std=0.02, rngs=rngs)
 
     def __call__(self) -> Float[Array, "P D"]:
         """One vector for each cell of the grid, row by row."""

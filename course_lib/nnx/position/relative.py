@@ -13,7 +13,7 @@ from jax import Array
 from jaxtyping import Float, Int
 
 from course_lib.checks import check_sizes, check_span
-from course_lib.nnx.embedding import embedding
+from course_lib.nnx.embedding import Embedding
 from course_lib.nnx.position.base import Positions
 
 __all__ = ["RelativeBias"]
@@ -28,7 +28,7 @@ class RelativeBias(Positions, nnx.Module):
         check_sizes(n_heads=n_heads, max_distance=max_distance)
         self.max_distance = max_distance
         rngs = nnx.Rngs(0) if rngs is None else rngs  # nothing is drawn
-        self.table = embedding(2 * max_distance + 1, n_heads, std=0.0, rngs=rngs)
+        self.table = Embedding(2 * max_distance + 1, n_heads, std=0.0, rngs=rngs)
 
     def __call__(
         self,

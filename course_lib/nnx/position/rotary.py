@@ -32,8 +32,10 @@ class Rotary(Positions):
     d_head: int
     base: float = 10000.0
     scaling: RotaryScaling | None = None
+    pace: float = 1.0
 
     def __post_init__(self):
+        check_positive("pace", self.pace)
         check_even("d_head", self.d_head)
         check_positive("base", self.base)
 
@@ -64,4 +66,4 @@ def _speeds(rotary: Rotary, dtype: Any) -> Array:
     if rotary.scaling is not None:
         speeds = rotary.scaling.speeds(rotary.d_head, rotary.base)
     with jax.ensure_compile_time_eval():  # a constant also of compiled programs
-        return jnp.asarray(speeds, dtype=dtype)
+        return jnp.asarray(rotary.pace * speeds, dtype=dtype)

@@ -20,7 +20,7 @@ from course_lib.config import TrainConfig
 from course_lib.nnx.evaluation import evaluating
 from course_lib.nnx.training.checkpoint import Run, named
 from course_lib.nnx.training.step import call_uncompiled, compiled_steps, to_arrays
-from course_lib.training.batches import batch_at, order_of
+from course_lib.training.batches import batch_at, config_of, order_of
 from course_lib.training.checkpoint import check_place
 from course_lib.training.history import History, rates
 from course_lib.training.progress import Progress
@@ -32,6 +32,7 @@ def fit(
     model: nnx.Module,
     batches: Callable[[int], Any] | Sequence[Any],
     loss: Callable[..., Any],
+    learning_rate: float | None = None,
     *,
     config: TrainConfig | None = None,
     evaluate: Callable[[Any], float | dict[str, float]] | None = None,
@@ -48,6 +49,8 @@ def fit(
             them, with one example a row; all batches have the same shapes.
         loss: Called as `loss(model, *batch)`, with the batch as arrays. It returns its
             mean, or the pair of a sum and how many things were summed. It is compiled.
+        learning_rate: In place of `config`, for a list of batches that is gone through
+            once: Adam, whose rate rises to this for a tenth of the way and falls to 0.
         config: How to train, with gradient clipping, learning-rate warm-up and early
             stopping among it; None means `TrainConfig()`.
         evaluate: Called as `evaluate(model)`, the model in evaluation mode; returns a
@@ -65,7 +68,7 @@ def fit(
     gets those of its best evaluation, with early stopping), the checkpoint stays as it
     is, and `history.stopped` names the step.
     """
-    config = TrainConfig() if config is None else config
+    config = config_of(batches, learning_rate, config)
     parameters = named(nnx.state(model, nnx.Param)).items()
     check_fit(
         config, evaluate, checkpoint, resume, {n: str(p.dtype) for n, p in parameters}

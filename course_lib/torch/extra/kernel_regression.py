@@ -19,15 +19,15 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from course_lib.checks import (
+    check_attention,
     check_bandwidth,
     check_choice,
-    check_kernel,
     check_size,
     check_tensors,
 )
 from course_lib.torch.attention import softmax
 
-__all__ = ["LearnedMetric", "kernel_scores", "leave_one_out", "nadaraya_watson"]
+__all__ = ["LearnedMetric", "kernel_regression", "kernel_scores", "leave_one_out"]
 
 KERNELS = ("gaussian", "epanechnikov", "boxcar")
 
@@ -51,38 +51,38 @@ def kernel_scores(
     return torch.log1p(-u2.masked_fill(u2 >= 1, 0.0)).masked_fill(u2 >= 1, -math.inf)
 
 
-def nadaraya_watson(
-    queries: Float[Tensor, "*B T F"],
-    keys: Float[Tensor, "*B S F"],
-    values: Float[Tensor, "*B S Dv"],
-    *,
+def kernel_regression(
+    q: Float[Tensor, "*B T F"],
+    k: Float[Tensor, "*B S F"],
+    v: Float[Tensor, "*B S Dv"],
     bandwidth: float | Float[Tensor, ""] | Float[Tensor, "#F"],
-    kernel: str = "gaussian",
     mask: Bool[Tensor, "*#B #T #S"] | None = None,
+    *,
+    kernel: str = "gaussian",
 ) -> tuple[Float[Tensor, "*B T Dv"], Float[Tensor, "*B T S"]]:
     """Nadaraya-Watson regression: average the values whose keys lie near the query.
 
     Args:
-        queries: Points to predict at.
-        keys: Points of the sample.
-        values: Outcomes at the keys.
+        q: Queries: points to predict at.
+        k: Keys: points of the sample.
+        v: Values: outcomes at the keys.
         bandwidth: In the features' own units; one number, or one for each feature.
-        kernel: How weight falls with distance; see `kernel_scores`.
         mask: True where a query may use a key.
+        kernel: How weight falls with distance; see `kernel_scores`.
 
     Returns:
         Predictions and weights. A row of weights sums to 1, or is 0 where no key is
         within reach. A NaN makes every prediction that may use it NaN.
     """
-    check_tensors(torch.Tensor, queries=queries, keys=keys, values=values)
-    check_kernel(queries.shape, keys.shape, values.shape, mask)
-    check_bandwidth(torch.Tensor, bandwidth, keys.shape[-1])
-    steps = (queries.unsqueeze(-2) - keys.unsqueeze(-3)) / bandwidth  # *B T S F
+    check_tensors(torch.Tensor, q=q, k=k, v=v)
+    check_attention(q.shape, k.shape, v.shape, mask)
+    check_bandwidth(torch.Tensor, bandwidth, k.shape[-1])
+    steps = (q.unsqueeze(-2) - k.unsqueeze(-3)) / bandwidth  # *B T S F
     scores = kernel_scores(steps.square().sum(dim=-1), kernel=kernel)
     if mask is not None:
         scores = scores.masked_fill(~mask, -math.inf)
     weights = softmax(scores)
-    return weights @ values, weights
+    return weights @ v, weights
 
 
 def leave_one_out(
@@ -97,7 +97,7 @@ def leave_one_out(
     A point without a neighbor in reach is predicted as 0.
     """
     others = ~torch.eye(keys.shape[0], dtype=torch.bool, device=keys.device)
-    predicted, _ = nadaraya_watson(
+    predicted, _ = kernel_regression(
         keys, keys, values, bandwidth=bandwidth, kernel=kernel, mask=others
     )
     return (predicted - values).square().mean()
@@ -125,9 +125,10 @@ class LearnedMetric(nn.Module):
 
     def forward(
         self,
-        queries: Float[Tensor, "*B T F"],
-        keys: Float[Tensor, "*B S F"],
-        values: Float[Tensor, "*B S Dv"],
+        q: Float[Tensor, "*B T F"],
+        k: Float[Tensor, "*B S F"],
+        v: Float[Tensor, "*B S Dv"],
+        mask: Bool[Tensor, "*#B #T #S"] | None = None,
     ) -> Float[Tensor, "*B T Dv"]:
-        """Predictions of `nadaraya_watson` with these bandwidths, a Gaussian kernel."""
-        return nadaraya_watson(queries, keys, values, bandwidth=self.bandwidth)[0]
+        """Predictions of `kernel_regression` with these bandwidths."""
+        return kernel_regression(q, k, v, self.bandwidth, mask)[0]

@@ -13,7 +13,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from course_lib.checks import check_even, check_positions, check_size, check_sizes
-from course_lib.torch.embedding import embedding
+from course_lib.torch.embedding import Embedding
 from course_lib.torch.position.base import Positions
 
 __all__ = ["Learned", "Learned2D"]
@@ -25,7 +25,7 @@ class Learned(Positions, nn.Module):
     def __init__(self, max_len: int, d_model: int):
         super().__init__()
         check_size("max_len", max_len)
-        self.max_len, self.table = max_len, embedding(max_len, d_model, std=0.02)
+        self.max_len, self.table = max_len, Embedding(max_len, d_model, std=0.02)
 
     def forward(
         self,
@@ -54,8 +54,8 @@ class Learned2D(Positions, nn.Module):
         super().__init__()
         check_sizes(height=height, width=width)
         check_even("d_model", d_model)
-        self.rows = embedding(height, d_model // 2, std=0.02)
-        self.columns = embedding(width, d_model // 2, std=0.02)
+        self.rows = Embedding(height, d_model // 2, std=0.02)
+        self.columns = Embedding(width, d_model // 2, std=0.02)
 
     def forward(self) -> Float[Tensor, "P D"]:
         """One vector for each cell of the grid, row by row."""

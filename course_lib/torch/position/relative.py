@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from course_lib.checks import check_sizes, check_span
-from course_lib.torch.embedding import embedding
+from course_lib.torch.embedding import Embedding
 from course_lib.torch.position.base import Positions
 
 __all__ = ["RelativeBias"]
@@ -29,7 +29,7 @@ class RelativeBias(Positions, nn.Module):
         super().__init__()
         check_sizes(n_heads=n_heads, max_distance=max_distance)
         self.max_distance = max_distance
-        self.table = embedding(2 * max_distance + 1, n_heads)
+        self.table = Embedding(2 * max_distance + 1, n_heads, std=1.0)
         nn.init.zeros_(self.table.weight)
 
     def forward(

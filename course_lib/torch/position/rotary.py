@@ -28,15 +28,17 @@ class Rotary(Positions):
 
     Nothing is learned. The dot product of a turned query and a turned key depends on
     the distance between them, and not on where they stand. The fastest pair turns by
-    one radian a position, the slowest nearly `base` times as slowly; `scaling` slows
-    them down.
+    one radian a position, the slowest nearly `base` times as slowly. `pace` multiplies
+    all speeds; `scaling` slows them down by a rule.
     """
 
     d_head: int
     base: float = 10000.0
     scaling: RotaryScaling | None = None
+    pace: float = 1.0
 
     def __post_init__(self):
+        check_positive("pace", self.pace)
         check_even("d_head", self.d_head)
         check_positive("base", self.base)
 
@@ -74,6 +76,6 @@ def _turns(
 def _speeds(rotary: Rotary, dtype: torch.dtype, device: torch.device) -> Tensor:
     if rotary.scaling is not None:
         speeds = rotary.scaling.speeds(rotary.d_head, rotary.base)
-        return torch.from_numpy(speeds).to(dtype).to(device)
+        return torch.from_numpy(rotary.pace * speeds).to(dtype).to(device)
     exponents = torch.arange(0, rotary.d_head, 2, dtype=torch.float64) / rotary.d_head
-    return (rotary.base**-exponents).to(dtype).to(device)
+    return (rotary.pace * rotary.base**-exponents).to(dtype).to(device)

@@ -19,7 +19,7 @@ from course_lib.torch.evaluation import evaluating
 from course_lib.torch.training.checkpoint import Run
 from course_lib.torch.training.optim import adamw
 from course_lib.torch.training.step import one_step, sum_and_count, to_tensors
-from course_lib.training.batches import batch_at, order_of
+from course_lib.training.batches import batch_at, config_of, order_of
 from course_lib.training.checkpoint import check_place
 from course_lib.training.history import History, rates
 from course_lib.training.progress import Progress
@@ -31,6 +31,7 @@ def fit(
     model: nn.Module,
     batches: Callable[[int], Any] | Sequence[Any],
     loss: Callable[..., Any],
+    learning_rate: float | None = None,
     *,
     config: TrainConfig | None = None,
     evaluate: Callable[[Any], float | dict[str, float]] | None = None,
@@ -47,6 +48,8 @@ def fit(
             them, with one example a row.
         loss: Called as `loss(model, *batch)`, with the batch as tensors. It returns its
             mean, or the pair of a sum and how many things were summed.
+        learning_rate: In place of `config`, for a list of batches that is gone through
+            once: Adam, whose rate rises to this for a tenth of the way and falls to 0.
         config: How to train, with gradient clipping, learning-rate warm-up and early
             stopping among it; None means `TrainConfig()`.
         evaluate: Called as `evaluate(model)`, the model in evaluation mode, without
@@ -64,7 +67,7 @@ def fit(
     gets those of its best evaluation, with early stopping), the checkpoint stays as it
     is, and `history.stopped` names the step.
     """
-    config = TrainConfig() if config is None else config
+    config = config_of(batches, learning_rate, config)
     dtypes = {name: str(p.dtype) for name, p in model.named_parameters()}
     check_fit(config, evaluate, checkpoint, resume, dtypes)
     batch = batch_at(batches)

@@ -14,7 +14,8 @@ is the pinball loss of q as the quantile of level τ (Koenker and Bassett 1978,
 doi:10.2307/1913643).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -23,7 +24,7 @@ from torch import Tensor
 
 from course_lib.checks import check_levels, check_logits
 
-__all__ = ["cross_entropy", "cross_entropy_sum", "pinball"]
+__all__ = ["cross_entropy", "cross_entropy_sum", "next_token_loss", "pinball"]
 
 
 def cross_entropy_sum(
@@ -62,6 +63,13 @@ def cross_entropy(
         logits, targets, ignore_index=ignore_index, label_smoothing=label_smoothing
     )
     return total / count.clamp(min=1)
+
+
+def next_token_loss(
+    model: Callable[..., Any], ids: Int[Tensor, "B T"]
+) -> Float[Tensor, ""]:
+    """Cross-entropy of a causal model's next token, at every position but the last."""
+    return cross_entropy(model(ids[:, :-1]), ids[:, 1:])
 
 
 def pinball(

@@ -85,4 +85,9 @@ def _wide(device: torch.device) -> torch.dtype:
 def to_tensors(batch: Any, device: torch.device) -> list[Tensor]:
     """A batch as tensors, also one that is a single array."""
     arrays = batch if isinstance(batch, (tuple, list)) else (batch,)
-    return [torch.tensor(array).to(device) for array in arrays]
+    return [_tensor(array).to(device) for array in arrays]
+
+
+def _tensor(array: Any) -> Tensor:
+    """A tensor as it is, or a copy of an array, which may not be writable."""
+    return array if isinstance(array, Tensor) else torch.tensor(array)
