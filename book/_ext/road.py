@@ -14,6 +14,7 @@ a detour. So:
 import html
 import re
 from collections.abc import Iterable
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -44,11 +45,17 @@ def neighbors(site_map: Any) -> dict[str, tuple[str | None, str | None, bool]]:
 
 def number_by_page(app: Sphinx, env: BuildEnvironment) -> Iterable[str]:
     """After all pages are read: count each page's figures and equations from 1."""
+    vars(env)["numbers_of_the_book"] = deepcopy(env.toc_fignumbers)
     for kinds in env.toc_fignumbers.values():
         for numbers in kinds.values():
             in_order = sorted(numbers, key=numbers.__getitem__)
             numbers.update({name: (n,) for n, name in enumerate(in_order, 1)})
     return []
+
+
+def number_through(app: Sphinx, env: BuildEnvironment, changed: list[str]) -> None:
+    """Before pages are read: Sphinx gets its own numbers, or it would write all anew."""
+    env.toc_fignumbers = getattr(env, "numbers_of_the_book", env.toc_fignumbers)
 
 
 def lead(
@@ -72,6 +79,7 @@ def lead(
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Connect each measure to its moment in the build."""
-    app.connect("env-updated", number_by_page, priority=800)
+    app.connect("env-before-read-docs", number_through)
+    app.connect("env-get-updated", number_by_page, priority=900)
     app.connect("html-page-context", lead)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -14,7 +14,10 @@ class Map(dict):
                 page: SimpleNamespace(
                     docname=page, child_files=lambda page=page: children.get(page, [])
                 )
-                for page in {"intro", *sum(children.values(), [])}
+                for page in [
+                    "intro",
+                    *(p for under in children.values() for p in under),
+                ]
             }
         )
         self.root = self["intro"]

@@ -394,4 +394,4 @@ def test_next_follows_the_road_and_a_detour_leads_back(name, under):
     ahead = along[last + (1 if under else 2) :]
     assert led.get("right-next") == (ahead[0] if ahead else None)
     assert led.get("left-prev") == (along[last] if last >= 0 else None)
-    assert ("Back to" in text) == under
+    assert ('prev-next-title">Back to' in text) == under
