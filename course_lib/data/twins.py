@@ -57,7 +57,7 @@ def twins(n: int, words: int, *, seed: int) -> tuple[np.ndarray, np.ndarray]:
 def _draw(
     n: int, words: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Draw word by word, each with the odds that a verb comes after the right number."""
+    """Draw word by word, with the odds that a verb comes after the right number."""
     language = grammar()
     source, (inside, last) = language.source, _tables()
     ahead = [last.sum(axis=1)]  # in a state: the chance of a verb after 0, 1, ... words
