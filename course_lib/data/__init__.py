@@ -27,4 +27,5 @@ from course_lib.data.sequences import *
 from course_lib.data.sinusoids import *
 from course_lib.data.suppliers import *
 from course_lib.data.trained import *
+from course_lib.data.twins import *
 from course_lib.data.windows import *

@@ -64,6 +64,8 @@ DRAWS = {
         lambda seed: data.digits(seed=seed, n_train=101, n_test=53),
         "4dd55e6cb18b",
     ),
+    "phrases": (lambda seed: data.phrases(11, 8, seed=seed), "83f812c49b20"),
+    "twins": (lambda seed: data.twins(11, 8, seed=seed), "6a4b78cf0c18"),
     "numbers": (lambda seed: data.numbers(seed=seed, **SIZES), "7894341ea96f"),
 }
 FIXED = {
