@@ -17,8 +17,10 @@ from course_lib.homework import CHALLENGES
 
 WINGS = {"torch": "PyTorch", "nnx": "Flax NNX"}
 SETUP = """\
+import os
 import sys
 
+os.environ["JAX_PLATFORMS"] = "cpu"  # these models are small: a GPU would only wait
 if "google.colab" in sys.modules:
     %pip install -q "course_lib[{wing},data] @ git+{repository}"
 

@@ -32,6 +32,7 @@ if HAS_JAX:
             "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false "
             "--xla_llvm_disable_expensive_passes=true",
         )
+    os.environ.setdefault("JAX_PLATFORMS", "cpu")  # what the tests compare runs there
     import jax
 
     jax.config.update("jax_enable_x64", True)  # float64 stays float64, as in torch

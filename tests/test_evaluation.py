@@ -122,7 +122,7 @@ def test_past_moves_where_the_future_is_seen_and_nowhere_else(wing, rng):
     first = (
         wing.numpy(inputs)[:, 1:] - wing.numpy(other)[:, 1:]
     )  # at each place in turn
-    # The next value alone: what moves is the place before the exchange.
+    # Only the next value is seen: what moves is the place before the exchange.
     found = wing.lib.past_moves(lambda x: x[:, [1, 2, 3, 4, 0]], inputs, other)
     np.testing.assert_allclose(found, np.abs(first).max())
 

@@ -328,7 +328,7 @@ def test_self_attention_is_one_head_without_biases(wing, rng, turned):
     rotary = wing.lib.Rotary(4) if turned else None
     layer = wing.cast(wing.make(wing.lib.SelfAttention, D, 4, rotary), "float64")
     x, mask = rng.standard_normal((B, T, D)), np.tril(np.ones((T, T), bool))
-    w = {name: value for name, value in wing.lib.get_weights(layer).items()}
+    w = wing.lib.get_weights(layer)
     q, k, v = (x @ w[f"{name}_proj.weight"].T for name in "qkv")
     if turned:
         q, k = oracle.rotary(q), oracle.rotary(k)
@@ -337,7 +337,7 @@ def test_self_attention_is_one_head_without_biases(wing, rng, turned):
 
 
 def test_self_attention_refuses_what_does_not_fit(wing, no_hook):
-    with pytest.raises(ValueError, match="4 features"):
+    with pytest.raises(ValueError, match="d_head=4"):
         wing.make(wing.lib.SelfAttention, D, 6, wing.lib.Rotary(4))
     layer = wing.make(wing.lib.SelfAttention, D, 6)
     with pytest.raises(ValueError, match=f"d_model={D}"):

@@ -20,19 +20,6 @@ from course_lib import plot
 
 ROOT = Path(drawing.__file__).resolve().parents[2]
 
-FIRST_PASS = {
-    "kernel-regression",
-    "learned-similarity",
-    "tokens",
-    "attention",
-    "self-attention",
-    "positions",
-    "multi-head",
-    "block",
-    "masking",
-    "gpt",
-    "generation",
-}
 ECONOMIST = {"peers", "identification", "forecasting", "forecasting-macro"}
 ENGINEER = {
     "modern-block",
@@ -48,7 +35,7 @@ ENGINEER = {
     "scale",
 }
 COLORS = {
-    "a first pass": INK,
+    "the weekend": INK,
     "an economist's way": plot.COLORS["blue"],
     "an engineer's way": plot.COLORS["vermillion"],
     "at leisure": plot.COLORS["gray"],
@@ -61,6 +48,7 @@ class Stop(NamedTuple):
     slug: str
     title: str
     minutes: str
+    optional: bool
     beside: list["Stop"]
 
 
@@ -74,23 +62,22 @@ def read_stop(entry: dict) -> Stop:
         slug=path.stem,
         title=title[1] if title else path.stem,
         minutes=minutes[1] if minutes else "",
+        optional=bool(minutes) and "Optional" in minutes[0],
         beside=[read_stop(section) for section in entry.get("sections", [])],
     )
 
 
 def way_of(slug: str) -> str:
-    """Which way through the book a page belongs to."""
-    known = (FIRST_PASS, "a first pass"), (ECONOMIST, "an economist's way")
-    for slugs, name in (*known, (ENGINEER, "an engineer's way")):
-        if slug in slugs:
-            return name
-    return "at leisure"
+    """Which way through the book a page beside the weekend belongs to."""
+    if slug in ECONOMIST:
+        return "an economist's way"
+    return "an engineer's way" if slug in ENGINEER else "at leisure"
 
 
 def ways() -> Figure:
-    """One line for a first pass, with the other pages and ways beside it."""
+    """One line for the weekend, the first part, with the other pages beside it."""
     parts = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))["parts"]
-    parts = [part for part in parts if part.get("numbered")]
+    parts = [part for part in parts if part["caption"] != "Appendices"]
     figure, ax = plt.subplots(figsize=(5.2, 0))
     y, last, side = 0.0, None, 0.62
     for part in parts:
@@ -98,8 +85,8 @@ def ways() -> Figure:
         label(ax, 1.25, y, part["caption"], ha="left", color=GRAY, style="italic")
         for stop in (read_stop(entry) for entry in part["chapters"]):
             y -= 0.95
-            color = COLORS[way_of(stop.slug)]
-            main = stop.slug in FIRST_PASS
+            main = part is parts[0] and not stop.optional
+            color = INK if main else COLORS[way_of(stop.slug)]
             x = 0.0 if main else side
             if main and last is not None:
                 ax.plot([0, 0], [last, y], color=INK, lw=4, zorder=1)

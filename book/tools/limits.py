@@ -3,11 +3,10 @@
     python book/tools/limits.py            # a table of all pages
     python book/tools/limits.py attention  # this page, and what is wrong with it
 
-Counted is the lesson; exercises and solutions come after it. Words are those of the
-prose: no code, no formulas (one inside a sentence counts as a word), no captions, no
-tables. Lines of code are those that aren't blank, in one of the two tabs, the longer.
-A reader gets through 150 words a minute, or 15 lines of code. Seconds are those of the
-last `make outputs`.
+Counted is the lesson, up to the exercises. A minute goes by with 180 words (captions
+under figures are read too), 8 lines of the code that PyTorch's tab shows, half a
+displayed equation, a picture, or 30 printed lines. Seconds are those of the last
+`make outputs`.
 
 Under the title a page says how long it takes, what it builds on, and what for:
 
@@ -18,24 +17,26 @@ or, on a page that the others do not need, `*Optional · 25 minutes, … · …*
 to look things up in, `*Appendix · 25 minutes · …*`. The tool writes the numbers.
 
 The limits stand here and nowhere else. One that hurts a page is a reason to cut, to
-fold or to split it.
+fold or to split it. The weekend is the first part of the table of contents.
 """
 
 import argparse
 import json
 import re
 import sys
-from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-import jupytext
+import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = "_build/seconds.json"
-WORDS_A_MINUTE = 150
-LINES_A_MINUTE = 15
+WORDS_A_MINUTE = 180
+LINES_A_MINUTE = 8
+MINUTES_AN_EQUATION = 2
+PRINTED_A_MINUTE = 30
 
 SETUP_TAG = "colab-setup"
 # Assertions of what the text says of results: run with the page, no part of it.
@@ -52,37 +53,30 @@ ROAD_SIGN = re.compile(rf"\n*\*{MINUTES.pattern}(?P<rest>[^*]+)\*\n")
 BUILDS_ON = re.compile(r"builds on (?P<pages>.+) ·\s+for: .+", re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)#]+)")
 
-# A directive, or a block of code, to the line that ends it.
-BLOCK = re.compile(
-    r"^ *(?P<marks>`{3,}|:{3,}|~{3,})(?:\{(?P<name>[\w:+-]+)\})?(?P<rest>[^\n]*)\n"
-    r"(?P<body>.*?)^ *(?P=marks)[`:~]* *$",
+EXERCISES = re.compile(r"^## Exercises", re.MULTILINE)
+FRONT = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
+CELL = re.compile(
+    r"^```\{code-cell\}[^\n]*\n(?P<options>---\n.*?\n---\n)?(?P<source>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
+TAGS = re.compile(r"^:?tags: \[(.*?)\]", re.MULTILINE)
 # An exercise or a solution, from the directive that opens it to the one that ends it.
 GATED = re.compile(
     r"^(`{3,}|:{3,})\{(?P<kind>exercise|solution)-start\}(?P<title>[^\n]*)\n"
     r".*?^(`{3,}|:{3,})\{(?P=kind)-end\}[^\n]*\n+\4$",
     re.MULTILINE | re.DOTALL,
 )
-# Directives whose inside is no prose, or the other framework's.
-NO_PROSE = re.compile(
-    r"code|math|list-table|csv-table|table|glue|bibliography|raw|toctree|contents|nnx|"
-    r"index"
-)
-PICTURES = ("figure", "explore", "image", "glue:figure")
-PICTURE = "\0"  # stands in the prose where there is one
+PICTURE = re.compile(r"^ *(?:`{3,}|:{3,})\{(?:figure|explore|image)\}", re.MULTILINE)
+DRAWN = "plt.show()"
 EFFORT = re.compile(r" · (?P<difficulty>easy|medium|hard) · (?P<minutes>\d+) minutes?$")
 CHECKED = re.compile(r"\bcheck\(")
 
 NOT_WORDS = [
-    (r"(?s)\$\$.*?\$\$(\s*\([\w-]+\))?", " "),  # a formula on its own
-    (r"\$[^$]+\$", "X"),
-    (r"\{[a-zA-Z:-]+\}`[^`]*`", "X"),
-    (r"(?s)<!--.*?-->", ""),
-    (r"(?m)^\s*(:[a-zA-Z_-]+:|#|\||\+\+\+|\([a-zA-Z:-]+\)=|%|!\[|-{3}).*$", ""),
-    (r"\[\]\([^)]*\)", "X"),
-    (r"\[([^\]]+)\]\([^)]*\)", r"\1"),
-    (r"`[^`]*`", "X"),
+    r"(?s)\$\$.*?\$\$",  # a formula on its own
+    r"\$[^$\n]*\$",
+    r"\{[a-z:]+\}`[^`]*`",
+    r"(?m)^ *(?:`{3,}|:{3,})\{.*$",  # a directive, and its options
+    r"(?m)^:[a-z]+:.*$",
 ]
 
 
@@ -100,9 +94,13 @@ class Exercise:
 class Page:
     """What one page asks of its reader."""
 
-    words: int  #: Of prose
-    visible: int  #: Lines of code that are shown, in one tab
-    folded: int  #: Lines of code behind a button
+    words: int  #: Of prose, with captions
+    visible: int  #: Lines of code that PyTorch's tab shows
+    equations: int  #: Displayed ones
+    figures: int
+    printed: int  #: Lines of printed output
+    bold: int  #: Terms in bold
+    folded: int  #: Lines of code behind a button, and of claims
     longest: int  #: Lines of the longest cell that is shown
     #: Words until the first picture, or None without one.
     words_before_figure: int | None
@@ -111,14 +109,20 @@ class Page:
     @property
     def minutes(self) -> int:
         """The time that the lesson takes."""
-        return round(self.words / WORDS_A_MINUTE + self.visible / LINES_A_MINUTE)
+        return round(
+            self.words / WORDS_A_MINUTE
+            + self.visible / LINES_A_MINUTE
+            + MINUTES_AN_EQUATION * self.equations
+            + self.figures
+            + self.printed / PRINTED_A_MINUTE
+        )
 
 
 def count_words(text: str) -> int:
     """Count the words of a piece of prose, in Markdown."""
-    for pattern, instead in NOT_WORDS:
-        text = re.sub(pattern, instead, text)
-    return len(re.findall(r"\S*\w\S*", text))
+    for pattern in NOT_WORDS:
+        text = re.sub(pattern, " ", text)
+    return len(re.findall(r"[A-Za-z][A-Za-z'’-]*", text))
 
 
 def end_of_head(text: str, start: int = 0) -> int:
@@ -147,67 +151,74 @@ def write_minutes(text: str, page: Page) -> str:
     return f"{text[:start]}{page.minutes} minutes{beside}{text[end:]}"
 
 
-def take_exercises(text: str) -> tuple[str, list[Exercise]]:
-    """Take exercises and solutions out of a page's text."""
+def read_exercises(text: str) -> list[Exercise]:
+    """Read a page's exercises, with the effort that their titles name."""
     exercises: list[Exercise] = []
-
-    def take(part: re.Match[str]) -> str:
+    for part in GATED.finditer(text):
         if part["kind"] == "exercise":
-            effort = EFFORT.search(part["title"].strip())
+            title = part["title"].strip()
+            effort = EFFORT.search(title)
             minutes = int(effort["minutes"]) if effort else None
             difficulty = effort["difficulty"] if effort else None
-            exercises.append(Exercise(part["title"].strip(), difficulty, minutes))
+            exercises.append(Exercise(title, difficulty, minutes))
         exercises[-1].is_checked |= bool(CHECKED.search(part[0]))
-        return ""
-
-    return GATED.sub(take, text), exercises
+    return exercises
 
 
-def measure(text: str) -> Page:
-    """Measure a page, given its text. The line under its title does not count."""
-    lesson, exercises = take_exercises(text)
-    lines: Counter[tuple[str, str]] = Counter()
-    longest = 0
-    prose = []
+def tags_of(cell: re.Match[str]) -> set[str]:
+    """Read the tags of a code cell."""
+    tags = TAGS.search(f"{cell['options'] or ''}\n{cell['source']}")
+    return set(tags[1].replace(" ", "").split(",")) if tags else set()
 
-    def add_code(source: str, tags: Collection[str] = ()) -> None:
-        nonlocal longest
-        size = sum(bool(line.strip()) for line in source.split("\n"))
-        place = "folded" if FOLDING.intersection(tags) else "shown"
-        longest = max(longest, size if place == "shown" else 0)
-        for tab, other in (("torch", "nnx"), ("nnx", "torch")):
-            lines[place, tab] += 0 if other in tags else size
 
-    def read(block: re.Match[str]) -> str:
-        name, rest = block["name"] or "code", block["rest"].strip()
-        if name.startswith(PICTURES):
-            return PICTURE
-        if name.startswith("code"):
-            if rest in {"python", "ipython3"}:
-                add_code(block["body"])
-            return ""
-        return "" if NO_PROSE.match(name) else BLOCK.sub(read, block["body"])
+def lines_of(cell: re.Match[str]) -> int:
+    """Count the lines of a code cell that are neither blank nor options."""
+    lines = cell["source"].splitlines()
+    return sum(bool(line.strip()) and not line.startswith(":") for line in lines)
 
-    for cell in jupytext.reads(lesson, fmt="md:myst").cells:
-        tags = cell.metadata.get("tags", [])
-        if cell.cell_type == "markdown":
-            text = BLOCK.sub(read, cell.source)
-            prose.append(re.sub(r"^(?=!\[)", PICTURE, text, flags=re.MULTILINE))
-        elif not {SETUP_TAG, CLAIMS_TAG}.intersection(tags):
-            add_code(cell.source, tags)
-            if {"figure", "image"} & cell.metadata.get("mystnb", {}).keys():
-                prose.append(PICTURE)
-    said = "\n".join(prose)
-    sign = find_road_sign(said)
+
+def printed_lines(notebook: dict[str, Any] | None) -> int:
+    """Count the lines that a notebook's lesson prints in PyTorch's tab."""
+    printed = 0
+    for cell in notebook["cells"] if notebook else []:
+        if cell["cell_type"] == "markdown":
+            if EXERCISES.search("".join(cell["source"])):
+                break
+        elif not {"nnx", "remove-cell"}.intersection(cell["metadata"].get("tags", [])):
+            for output in cell.get("outputs", []):
+                if output["output_type"] == "stream":
+                    printed += len("".join(output["text"]).splitlines())
+    return printed
+
+
+def measure(text: str, notebook: dict[str, Any] | None = None) -> Page:
+    """Measure a page, given its text, and its notebook for what it prints."""
+    start = FRONT.match(text)
+    lesson = EXERCISES.split(text[start.end() if start else 0 :])[0]
+    sign = find_road_sign(text)
     own = count_words(sign[0]) if sign else 0
-    before, picture, _ = said.partition(PICTURE)
+    cells = [(tags_of(cell), cell) for cell in CELL.finditer(lesson)]
+    shown = [(tags, cell) for tags, cell in cells if not FOLDING & tags]
+    behind = [c for tags, c in cells if tags & {"hide-input", CLAIMS_TAG}]
+
+    # A picture that a cell draws stands where the cell stood.
+    def mark(cell: re.Match[str]) -> str:
+        return "```{figure}\n" if DRAWN in cell["source"] else "\n"
+
+    prose = CELL.sub(mark, lesson)
+    before, *pictures = PICTURE.split(prose)
+    directives = len(re.findall(r"```\{math\}", prose))
     return Page(
-        words=count_words(said.replace(PICTURE, "")) - own,
-        visible=max(lines["shown", tab] for tab in ("torch", "nnx")),
-        folded=max(lines["folded", tab] for tab in ("torch", "nnx")),
-        longest=longest,
-        words_before_figure=count_words(before) - own if picture else None,
-        exercises=exercises,
+        words=count_words(prose) - own,
+        visible=sum(lines_of(cell) for tags, cell in shown if "nnx" not in tags),
+        equations=len(re.findall(r"(?m)^\$\$", prose)) // 2 + directives,
+        figures=len(pictures),
+        printed=printed_lines(notebook),
+        bold=len(re.findall(r"\*\*[^*\n]+\*\*", prose)),
+        folded=sum(map(lines_of, behind)),
+        longest=max((lines_of(cell) for _, cell in shown), default=0),
+        words_before_figure=count_words(before) - own if pictures else None,
+        exercises=read_exercises(text),
     )
 
 
@@ -218,27 +229,80 @@ class Limits:
     minutes: int
     words: int
     visible: int
+    longest: int
+    equations: int
+    printed: int
+    bold: int
     folded: int
+    words_before_figure: int
     seconds: int
     exercises: int
-    longest: int = 30
-    words_before_figure: int = 10_000
 
 
+WEEKEND = Limits(
+    minutes=27,
+    words=1600,
+    visible=80,
+    longest=25,
+    equations=4,
+    printed=30,
+    bold=8,
+    folded=120,
+    words_before_figure=250,
+    seconds=15,
+    exercises=4,
+)
+WHOLE_MODEL = replace(WEEKEND, minutes=30, seconds=30)
+SPECIAL = {
+    "block": WHOLE_MODEL,
+    "masking": WHOLE_MODEL,
+    "gpt": WHOLE_MODEL,
+    "generation": WHOLE_MODEL,
+    "recap": replace(WEEKEND, visible=95, longest=40, equations=6, exercises=0),
+}
 ROAD = Limits(
-    minutes=30,
+    minutes=56,
     words=2500,
     visible=180,
-    folded=120,
+    longest=30,
+    equations=6,
+    printed=70,
+    bold=17,
+    folded=200,
+    words_before_figure=300,
     seconds=45,
     exercises=4,
-    words_before_figure=300,
 )
 OPTIONAL = Limits(
-    minutes=40, words=3000, visible=250, folded=200, seconds=90, exercises=2
+    minutes=62,
+    words=3000,
+    visible=250,
+    longest=30,
+    equations=8,
+    printed=80,
+    bold=15,
+    folded=240,
+    words_before_figure=10_000,
+    seconds=90,
+    exercises=2,
 )
-APPENDIX = replace(OPTIONAL, exercises=0)
+APPENDIX = replace(OPTIONAL, minutes=90, words=9000, bold=200, exercises=0)
 MOST_EXERCISES = 6
+
+
+def weekend(root: Path = ROOT) -> list[str]:
+    """List the slugs of the weekend, the first part of the table of contents."""
+    toc = yaml.safe_load((root / "_toc.yml").read_text("utf-8"))
+    names = [entry["file"] for entry in toc["parts"][0]["chapters"]]
+    texts = {name: (root / f"{name}.md").read_text("utf-8") for name in names}
+    return [Path(name).stem for name in names if not is_optional(texts[name])]
+
+
+def limits_of(slug: str, text: str, road: Collection[str]) -> Limits:
+    """Choose what holds for a page, by what it calls itself and where it stands."""
+    if kind := kind_of(text):
+        return OPTIONAL if kind == "Optional" else APPENDIX
+    return SPECIAL.get(slug, WEEKEND if slug in road else ROAD)
 
 
 def kind_of(text: str) -> str | None:
@@ -260,10 +324,14 @@ def builds_on(path: Path) -> list[Path]:
     return [(path.parent / link).resolve() for link in links]
 
 
-def find_faults(text: str, seconds: float | None = None) -> list[str]:
+def find_faults(
+    text: str,
+    seconds: float | None = None,
+    notebook: dict[str, Any] | None = None,
+    limits: Limits = WEEKEND,
+) -> list[str]:
     """Say which limits a page passes, which runs for `seconds` where that is known."""
-    page, sign = measure(text), find_road_sign(text)
-    limits = {None: ROAD, "Optional": OPTIONAL, "Appendix": APPENDIX}[kind_of(text)]
+    page, sign = measure(text, notebook), find_road_sign(text)
     before = page.words_before_figure or 0
     faults = [
         f"{got} {what}, and {most} are the most"
@@ -271,10 +339,13 @@ def find_faults(text: str, seconds: float | None = None) -> list[str]:
             ("minutes", page.minutes, limits.minutes),
             ("words of prose", page.words, limits.words),
             ("visible lines of code", page.visible, limits.visible),
-            ("folded lines of code", page.folded, limits.folded),
             ("lines in a visible cell", page.longest, limits.longest),
-            ("seconds", round(seconds or 0), limits.seconds),
+            ("displayed equations", page.equations, limits.equations),
+            ("printed lines", page.printed, limits.printed),
+            ("terms in bold", page.bold, limits.bold),
+            ("folded lines of code", page.folded, limits.folded),
             ("words before the first picture", before, limits.words_before_figure),
+            ("seconds", round(seconds or 0), limits.seconds),
         )
         if got > most
     ]
@@ -293,7 +364,7 @@ def find_faults(text: str, seconds: float | None = None) -> list[str]:
             f"{len(exercises)} exercises: there are {limits.exercises} to "
             f"{MOST_EXERCISES}"
         )
-    if limits is ROAD:
+    if limits.exercises == WEEKEND.exercises:
         titles = " ".join(exercise.title.lower() for exercise in exercises)
         faults += [
             f"no exercise has {words!r} in its title"
@@ -307,18 +378,24 @@ def find_faults(text: str, seconds: float | None = None) -> list[str]:
     return faults
 
 
+def read_notebook(path: Path) -> dict[str, Any] | None:
+    """Read the notebook beside a page's text, if there is one."""
+    path = path.with_suffix(".ipynb")
+    return json.loads(path.read_text("utf-8")) if path.exists() else None
+
+
 def read_seconds(root: Path) -> dict[str, float]:
     """Read how long the pages ran, by slug, when they were last compared."""
     path = root / SECONDS
     return json.loads(path.read_text("utf-8")) if path.exists() else {}
 
 
-COLUMNS = "page words lines longest folded minutes seconds exercises"
+COLUMNS = "page words code printed equations figures bold folded minutes seconds"
 
 
 def row(cells: Sequence[object]) -> str:
     """Write a line of the table."""
-    return f"{cells[0]:<24}" + "".join(f"{cell!s:>11}" for cell in cells[1:])
+    return f"{cells[0]:<24}" + "".join(f"{cell!s:>10}" for cell in cells[1:])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -337,20 +414,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ValueError as error:
         print(error, file=sys.stderr)
         return 2
-    seconds = read_seconds(options.root)
-    texts = {path.stem: path.read_text("utf-8") for path in paths}
+    road, seconds = weekend(options.root), read_seconds(options.root)
     print(row(COLUMNS.split()))
-    for slug, text in texts.items():
-        page, ran = measure(text), seconds.get(slug)
-        lines = page.words, page.visible, page.longest, page.folded, page.minutes
-        ran = "" if ran is None else f"{ran:.0f}"
-        star = "*" * is_optional(text)
-        print(row([slug + star, *lines, ran, len(page.exercises)]))
+    faults, sum_of_road = {}, 0
+    for path in paths:
+        slug, text, notebook = path.stem, path.read_text("utf-8"), read_notebook(path)
+        page, ran = measure(text, notebook), seconds.get(slug)
+        counts = page.words, page.visible, page.printed, page.equations, page.figures
+        last = page.bold, page.folded, page.minutes, "" if ran is None else round(ran)
+        print(row([slug + "*" * is_optional(text), *counts, *last]))
+        sum_of_road += page.minutes if slug in road else 0
+        holds = limits_of(slug, text, road)
+        faults[slug] = find_faults(text, ran, notebook, holds)
     if not options.slug:
+        print(f"\nThe weekend, {len(road)} pages: {sum_of_road} minutes.")
         return 0
-    faults = {
-        slug: find_faults(text, seconds.get(slug)) for slug, text in texts.items()
-    }
     for slug, found in faults.items():
         print(f"\n{slug}: " + ("within its limits" if not found else ""))
         print("".join(f"- {fault}\n" for fault in found), end="")

@@ -32,7 +32,7 @@ import jupytext
 import nbformat
 import yaml
 from kernels import KEY, describe_machine, kernel_environment
-from limits import SETUP_TAG, end_of_head, measure, write_minutes
+from limits import SETUP_TAG, end_of_head, measure, read_notebook, write_minutes
 from nbformat import NotebookNode
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -46,8 +46,10 @@ SETUP_CELL = """\
 ```{{code-cell}} ipython3
 :tags: [remove-cell, {tag}]
 
+import os
 import sys
 
+os.environ["JAX_PLATFORMS"] = "cpu"  # these models are small: a GPU would only wait
 if "google.colab" in sys.modules:
     %pip install -q "course_lib[chapters] @ git+{url}"
 ```
@@ -156,7 +158,7 @@ def read_pair(text_path: Path, url: str) -> Pair:
     """Read and compare a chapter's two files."""
     on_disk = text_path.read_text("utf-8")
     with_cell = with_setup_cell(on_disk, url)
-    text = write_minutes(with_cell, measure(with_cell))
+    text = write_minutes(with_cell, measure(with_cell, read_notebook(text_path)))
     wanted = read_cells(text)
     problem = None
     if with_cell != on_disk:
@@ -323,6 +325,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for text in texts:
             try:
                 done = mend(read_pair(text, url), timeout, force=options.force)
+                mend(read_pair(text, url), timeout, force=False)  # what it now prints
                 print(f"{text.stem}: {done}")
             except Exception as error:  # the others have their turn
                 print(f"{text.stem}: {error}", file=sys.stderr)

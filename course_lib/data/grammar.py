@@ -233,7 +233,7 @@ class Grammar:
 
     @cached_property
     def other_number(self) -> np.ndarray:
-        """The id of the same noun or verb in the other number, itself elsewhere, `V`."""
+        """The id of a noun or verb in its other number, else the word's own, `V`."""
         ids = np.arange(self.vocab_size)
         other, classes = ids.copy(), np.array(self.classes)
         for name in ("noun", "verb", "intransitive"):

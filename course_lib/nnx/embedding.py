@@ -11,11 +11,15 @@ from course_lib.nnx.linear import normal
 __all__ = ["Embedding"]
 
 
-class Embedding(nnx.Embed):
-    """Embedding table: a vector for each id from 0 to N - 1, drawn from N(0, std²).
+class _Embed(nnx.Embed):
+    """The framework's table, in which an id below 0 gives NaN and not the last row."""
 
-    Unlike in the framework's own, an id below 0 gives NaN and not the last row.
-    """
+    def __call__(self, inputs: Array, *args: Any, **options: Any) -> Array:
+        return super().__call__(inputs.astype("uint32"), *args, **options)
+
+
+class Embedding(_Embed):
+    """Embedding table: a vector for each id from 0 to N - 1, drawn from N(0, std²)."""
 
     def __init__(
         self, vocab_size: int, d_model: int, std: float = 0.1, *, rngs: nnx.Rngs
@@ -23,6 +27,3 @@ class Embedding(nnx.Embed):
         check_sizes(vocab_size=vocab_size, d_model=d_model)
         check_noise(std, "std")
         super().__init__(vocab_size, d_model, embedding_init=normal(std), rngs=rngs)
-
-    def __call__(self, inputs: Array, *args: Any, **options: Any) -> Array:
-        return super().__call__(inputs.astype("uint32"), *args, **options)

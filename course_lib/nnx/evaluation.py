@@ -39,7 +39,7 @@ def past_moves(
     inputs: Shaped[Array, "B T ..."],
     other: Shaped[Array, "B T ..."],
 ) -> float:
-    """Leak test: how far outputs move, at most, when later inputs alone are replaced."""
+    """Leak test: how far outputs move, at most, when only later inputs change."""
     sizes = " ".join(map(str, inputs.shape))
     check_shape("other", other.shape, f"{sizes}, that of the inputs")
     outputs, largest = f(inputs), 0.0

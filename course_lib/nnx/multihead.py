@@ -149,6 +149,7 @@ class SelfAttention(nnx.Module):
         *,
         rngs: nnx.Rngs,
     ):
+        checks.check_sizes(d_model=d_model, d_head=d_head)
         if rotary is not None:
             checks.check_rotary((1, d_head), rotary.d_head)
         self.rotary = rotary

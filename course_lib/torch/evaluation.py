@@ -34,7 +34,7 @@ def past_moves(
     inputs: Shaped[Tensor, "B T ..."],
     other: Shaped[Tensor, "B T ..."],
 ) -> float:
-    """Leak test: how far outputs move, at most, when later inputs alone are replaced.
+    """Leak test: how far outputs move, at most, when only later inputs change.
 
     At each place in turn the inputs from there on are exchanged for those of `other`.
     A model that uses no more than the past gives 0, or rounding.

@@ -159,6 +159,7 @@ class SelfAttention(nn.Module):
 
     def __init__(self, d_model: int, d_head: int, rotary: Rotary | None = None):
         super().__init__()
+        checks.check_sizes(d_model=d_model, d_head=d_head)
         if rotary is not None:
             checks.check_rotary((1, d_head), rotary.d_head)
         self.rotary = rotary

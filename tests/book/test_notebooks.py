@@ -160,7 +160,8 @@ def test_the_first_cell_installs_the_package_in_colab_and_only_there(pair):
     code = [c for c in json.loads(pair.notebook.read_text())["cells"] if "outputs" in c]
     assert code[0]["metadata"]["tags"] == ["remove-cell", "colab-setup"]
     assert "".join(code[0]["source"]) == (
-        'import sys\n\nif "google.colab" in sys.modules:\n'
+        'import os\nimport sys\n\nos.environ["JAX_PLATFORMS"] = "cpu"  # these models '
+        'are small: a GPU would only wait\nif "google.colab" in sys.modules:\n'
         '    %pip install -q "course_lib[chapters] @ '
         'git+https://example.org/owner/course"'
     )

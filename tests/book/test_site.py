@@ -377,3 +377,21 @@ def test_a_page_ships_under_300_kb_compressed():
             largest = sorted(files, key=size)[:-6:-1]
             heavy[name] = total, [(file.name, size(file)) for file in largest]
     assert heavy == {}
+
+
+@pytest.mark.parametrize(("name", "under"), contents())
+def test_next_follows_the_road_and_a_detour_leads_back(name, under):
+    along = [page for page, below in contents() if not below]
+    before = FILES[: FILES.index(name)]
+    last = max((along.index(page) for page in before if page in along), default=-1)
+    text = (SITE / f"{name}.html").read_text("utf-8")
+    led = dict(re.findall(r'class="(left-prev|right-next)"\s+href="([^"#]*)', text))
+    folder = (SITE / name).parent
+    led = {
+        end: (folder / link).resolve().relative_to(SITE).with_suffix("").as_posix()
+        for end, link in led.items()
+    }
+    ahead = along[last + (1 if under else 2) :]
+    assert led.get("right-next") == (ahead[0] if ahead else None)
+    assert led.get("left-prev") == (along[last] if last >= 0 else None)
+    assert ('prev-next-title">Back to' in text) == under

@@ -1,0 +1,85 @@
+"""The road: where one goes from a page, how far one is, and numbers that start anew.
+
+Sphinx walks through all pages in the order of the table of contents. A reader walks
+along the road, whose pages are the chapters there; a page in depth, under a chapter, is
+a detour. So:
+
+- *next* and *previous* follow the road. On a detour *previous* goes back to the page
+  that it hangs from, and *next* to the one that follows on the road. Both say how long
+  that page takes;
+- figures, tables and equations are numbered page by page, since the sidebar shows a
+  road and no chapters that a number could stand in.
+"""
+
+import html
+import re
+from collections.abc import Iterable
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+
+MINUTES = re.compile(r"^\*(?:[A-Z][a-z]+ · )?(\d+) minutes", re.MULTILINE)
+
+
+def neighbors(site_map: Any) -> dict[str, tuple[str | None, str | None, bool]]:
+    """Give each page's previous and next one, and whether it is a detour."""
+    road = [site_map.root.docname]
+    below: dict[str, str] = {}
+
+    def descend(page: str, top: str) -> None:
+        for child in site_map[page].child_files():
+            below[child] = top
+            descend(child, top)
+
+    for top in site_map.root.child_files():
+        road.append(top)
+        descend(top, top)
+    after = dict(zip(road, [*road[1:], None], strict=True))
+    before = dict(zip(road[1:], road, strict=False))
+    found = {page: (before.get(page), after[page], False) for page in road}
+    return found | {page: (top, after[top], True) for page, top in below.items()}
+
+
+def number_by_page(app: Sphinx, env: BuildEnvironment) -> Iterable[str]:
+    """After all pages are read: count each page's figures and equations from 1."""
+    vars(env)["numbers_of_the_book"] = deepcopy(env.toc_fignumbers)
+    for kinds in env.toc_fignumbers.values():
+        for numbers in kinds.values():
+            in_order = sorted(numbers, key=numbers.__getitem__)
+            numbers.update({name: (n,) for n, name in enumerate(in_order, 1)})
+    return []
+
+
+def number_through(app: Sphinx, env: BuildEnvironment, changed: list[str]) -> None:
+    """Before pages are read: Sphinx gets its own numbers, or it would write all anew."""
+    env.toc_fignumbers = getattr(env, "numbers_of_the_book", env.toc_fignumbers)
+
+
+def lead(
+    app: Sphinx, pagename: str, template: str, context: dict[str, Any], tree: Any
+) -> None:
+    """Before a page is written: set what *previous* and *next* lead to."""
+    roads = neighbors(app.env.external_site_map)
+    if pagename not in roads:
+        return
+    *ends, detour = roads[pagename]
+    for name, page in zip(("prev", "next"), ends, strict=True):
+        context[name] = None
+        if page in app.env.titles:
+            title = html.escape(app.env.titles[page].astext())
+            back = "Back to " if detour and name == "prev" else ""
+            took = MINUTES.search(Path(app.env.doc2path(page)).read_text("utf-8"))
+            time = f" · {took[1]} minutes" if took else ""
+            link = context["pathto"](page)
+            context[name] = {"link": link, "title": f"{back}{title}{time}"}
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Connect each measure to its moment in the build."""
+    app.connect("env-before-read-docs", number_through)
+    app.connect("env-get-updated", number_by_page, priority=900)
+    app.connect("html-page-context", lead)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
