@@ -25,10 +25,9 @@ def masked(seed):
 
 DRAWS = {
     "masked words": (masked, "6cc65d309ccf"),
-    "wave": (lambda seed: data.draw_wave(11, seed=seed), "062b856e028c"),
     "spending": (
         lambda seed: data.draw_spending(11, n_noise=3, seed=[seed, 2]),
-        "65a3c092983d",
+        "cddcd53c3af0",
     ),
     "which came first": (
         lambda seed: data.which_came_first(22, seed=seed),
