@@ -11,7 +11,7 @@ import numpy as np
 from course_lib.checks import check_noise, check_size, check_whole
 from course_lib.optional import missing
 
-__all__ = ["Households", "draw_spending", "draw_wave", "engel", "spending", "wave"]
+__all__ = ["Households", "draw_spending", "engel", "spending"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +24,6 @@ class Households:
     #: possible expected squared error, `noise ** 2`.
     truth: np.ndarray
     noise: float  #: Standard deviation of `values - truth`
-    relevant: tuple[int, ...]  #: The columns of `features` that the truth depends on
 
 
 def engel() -> tuple[np.ndarray, np.ndarray]:
@@ -42,22 +41,6 @@ def engel() -> tuple[np.ndarray, np.ndarray]:
     return income, food[:, 0]
 
 
-def wave(x: np.ndarray) -> np.ndarray:
-    """The true curve of `draw_wave`: one period of a sine over [0, 1]."""
-    return np.sin(2 * np.pi * np.asarray(x, dtype=np.float64))
-
-
-def draw_wave(n: int, *, noise: float = 0.3, seed: int | list[int]) -> Households:
-    """Households with one feature, uniform on [0, 1], around `wave`.
-
-    `noise` is the standard deviation around the curve; a list is one seed too.
-    """
-    check_size("n", n)
-    rng = np.random.default_rng(seed)
-    features = rng.random((n, 1))
-    return _sample(features, wave(features), noise, (0,), rng)
-
-
 def spending(features: np.ndarray) -> np.ndarray:
     """The true surface of `draw_spending`: sin(π x₀) + x₁², `n 1`."""
     x = np.asarray(features, dtype=np.float64)
@@ -70,24 +53,14 @@ def draw_spending(
     """Households with two relevant features and many irrelevant ones.
 
     All features are uniform on [-1, 1] and independent. The `n_noise` irrelevant ones
-    stand after the two others.
+    stand after the two others. `noise` is the standard deviation around `spending`; a
+    list is one seed too.
     """
     check_size("n", n)
     check_whole("n_noise", n_noise)
+    check_noise(noise)
     rng = np.random.default_rng(seed)
     features = rng.uniform(-1, 1, (n, 2 + n_noise))
-    return _sample(features, spending(features), noise, (0, 1), rng)
-
-
-def _sample(
-    features: np.ndarray,
-    truth: np.ndarray,
-    noise: float,
-    relevant: tuple[int, ...],
-    rng: np.random.Generator,
-) -> Households:
-    check_noise(noise)
+    truth = spending(features)
     values = truth + noise * rng.standard_normal(truth.shape)
-    return Households(
-        features=features, values=values, truth=truth, noise=noise, relevant=relevant
-    )
+    return Households(features=features, values=values, truth=truth, noise=noise)

@@ -65,7 +65,8 @@ def test_a_page_builds_on_earlier_ones_and_no_road_on_an_optional_page():
 
 def test_optional_pages_stand_under_a_chapter_and_the_others_do_not():
     for name, under in contents():
-        if name in PATHS:
+        # One page comes before the first of the road, and may be left out.
+        if name in PATHS and name != "book/before-you-start":
             text = PATHS[name].read_text("utf-8")
             assert is_optional(text) == under, name
 

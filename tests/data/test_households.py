@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from course_lib.data import households
-from course_lib.data.households import draw_spending, draw_wave, engel, spending, wave
+from course_lib.data.households import draw_spending, engel, spending
 
 
 def test_engel_has_the_235_households_in_francs():
@@ -34,50 +34,45 @@ def test_without_statsmodels_the_error_names_the_extra(monkeypatch):
         households.engel()
 
 
-@pytest.mark.parametrize("draw", [draw_wave, draw_spending])
-def test_values_scatter_around_the_truth_by_the_noise(draw):
-    sample = draw(20_000, noise=0.5, seed=1)
+def test_values_scatter_around_the_truth_by_the_noise():
+    sample = draw_spending(20_000, noise=0.5, seed=1)
     error = sample.values - sample.truth
     assert error.std() == pytest.approx(0.5, rel=0.03)
     assert abs(error.mean()) < 0.02
-    assert draw(7, noise=0.0, seed=1).values == pytest.approx(draw(7, seed=1).truth)
+    exact = draw_spending(7, noise=0.0, seed=1)
+    assert exact.values == pytest.approx(draw_spending(7, seed=1).truth)
 
 
 def test_shapes_and_ranges():
-    one, many = draw_wave(13, seed=0), draw_spending(13, n_noise=5, seed=0)
-    assert one.features.shape == one.values.shape == one.truth.shape == (13, 1)
-    assert many.features.shape == (13, 7)
-    assert many.values.shape == many.truth.shape == (13, 1)
-    assert one.features.min() >= 0
-    assert one.features.max() <= 1
-    assert np.abs(many.features).max() <= 1
+    sample = draw_spending(13, n_noise=5, seed=0)
+    assert sample.features.shape == (13, 7)
+    assert sample.values.shape == sample.truth.shape == (13, 1)
+    assert np.abs(sample.features).max() <= 1
     assert draw_spending(13, n_noise=0, seed=0).features.shape == (13, 2)
 
 
 def test_truth_at_points_known_by_hand():
-    assert wave(np.array([0.25, 0.75])) == pytest.approx([1, -1])
     points = np.array([[0.5, 0.0], [0.0, -1.0], [-0.5, 0.5]])
     assert spending(points)[:, 0] == pytest.approx([1, 1, -0.75])
 
 
-def test_the_truth_looks_at_the_relevant_features_only():
+def test_the_truth_looks_at_the_first_two_features_only():
     sample = draw_spending(13, n_noise=5, seed=0)
-    assert sample.relevant == (0, 1)
     for column in range(sample.features.shape[1]):
         changed = sample.features.copy()
         changed[:, column] = 0.3
         moved = not np.allclose(spending(changed), sample.truth)
-        assert moved == (column in sample.relevant)
+        assert moved == (column < 2)
 
 
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: draw_wave(0, seed=0), "n must be a whole number of at least 1"),
+        (lambda: draw_spending(0, seed=0), "n must be a whole number of at least 1"),
         (lambda: draw_spending(-3, seed=0), "n must be a whole number of at least 1"),
         (lambda: draw_spending(3, n_noise=-1, seed=0), "n_noise must be a whole"),
         (
-            lambda: draw_wave(3, noise=-0.1, seed=0),
+            lambda: draw_spending(3, noise=-0.1, seed=0),
             "noise must be a standard deviation",
         ),
         (lambda: draw_spending(3, noise=float("nan"), seed=0), "noise must be a stand"),
