@@ -53,7 +53,7 @@ def _branch(ax: Axes, x: float, bottom: float, top: float, parts: dict[str, floa
 def stream() -> Figure:
     """One block for three words: attention crosses from word to word, nothing else."""
     figure, ax = plt.subplots(figsize=(7, 6.2))
-    columns, green = {"bank": 0.6, "long": 4.8, "rise": 9.0}, plot.COLORS["green"]
+    columns, green = {"firms": 0.6, "grow": 4.8, ". (stop)": 9.0}, plot.COLORS["green"]
     sky = PARTS["attention"]
     first, last = 0.6 + SIDE - 1.0, 9.0 + SIDE + 1.0
     middle, width = (first + last) / 2, last - first
