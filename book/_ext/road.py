@@ -54,7 +54,7 @@ def number_by_page(app: Sphinx, env: BuildEnvironment) -> Iterable[str]:
 
 
 def number_through(app: Sphinx, env: BuildEnvironment, changed: list[str]) -> None:
-    """Before pages are read: Sphinx gets its own numbers, or it would write all anew."""
+    """Before pages are read: Sphinx gets its own numbers, or it writes all anew."""
     env.toc_fignumbers = getattr(env, "numbers_of_the_book", env.toc_fignumbers)
 
 

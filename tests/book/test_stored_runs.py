@@ -318,13 +318,14 @@ def test_the_nearest_words_are_those_of_the_published_table():
     words = (folder / "vocab.txt").read_text("utf-8").split("\n")
     name = "embeddings.word_embeddings.weight"
     rows = load_file(folder / "model.safetensors")[name].astype(float)
-    assert f"whose table has {len(rows):,d} rows" in prose("tokens")
+    assert f"whose table has {len(rows):,d} rows" in prose("embeddings")
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    table = text_of("tokens").partition(":name: tab-tokens-real")[2].partition("```")[0]
+    _, _, table = text_of("embeddings").partition(":name: tab-embeddings-real")
+    table = table.partition("```")[0]
     listed = dict(re.findall(r"^\* - (\w+)\n  - (.+)$", table, re.MULTILINE)[1:])
     assert list(listed) == ["inflation", "bank", "bond", "like"]
     for word, nearest in listed.items():
         order = np.argsort(-rows @ rows[words.index(word)])
         assert [words[i] for i in order[1:6]] == nearest.split(", ")
     like, eat, green = (rows[words.index(word)] for word in ("like", "eat", "green"))
-    assert f"cosines of {like @ eat:.2f} and {like @ green:.2f}" in prose("tokens")
+    assert f"cosines of {like @ eat:.2f} and {like @ green:.2f}" in prose("embeddings")
