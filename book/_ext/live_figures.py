@@ -3,7 +3,7 @@
     ```{explore} ../_static/explore/query.svg
     :element: query
     :label: Attention for one word, live
-    :name: fig-attention-query
+    :name: fig-attention-in-depth-query
     :alt: What the still picture shows.
 
     The caption, which says what to try.

@@ -54,7 +54,7 @@ def number_by_page(app: Sphinx, env: BuildEnvironment) -> Iterable[str]:
 
 
 def number_through(app: Sphinx, env: BuildEnvironment, changed: list[str]) -> None:
-    """Before pages are read: Sphinx gets its own numbers, or it would write all anew."""
+    """Before pages are read: Sphinx gets its own numbers, or it writes all anew."""
     env.toc_fignumbers = getattr(env, "numbers_of_the_book", env.toc_fignumbers)
 
 
@@ -62,7 +62,7 @@ def lead(
     app: Sphinx, pagename: str, template: str, context: dict[str, Any], tree: Any
 ) -> None:
     """Before a page is written: set what *previous* and *next* lead to."""
-    roads = neighbors(app.env.external_site_map)
+    roads = neighbors(vars(app.env)["external_site_map"])
     if pagename not in roads:
         return
     *ends, detour = roads[pagename]

@@ -22,7 +22,7 @@ from page_cells import run_cells
 from course_lib import data
 
 ROOT = Path(__file__).resolve().parents[2]
-LAST = "losses = train_gpt("  # what the last cell does
+LAST = "losses = ct.fit(model"  # what the last cell does
 
 
 def train() -> dict[str, Any]:

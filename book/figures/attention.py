@@ -1,6 +1,6 @@
 """The pictures of the two pages on attention that are not drawn by their own cells.
 
-    python book/figures/attention.py          # attention-blend and attention-shapes
+    python book/figures/attention.py          # attention-ask and attention-shapes
     python book/figures/attention.py cost     # attention-cost, timed here
 
 Times differ from machine to machine and from run to run, so they are drawn here, once,
@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import matplotlib.pyplot as plt
 import numpy as np
-from drawing import matrix, save_figures
+from drawing import GRAY, box, label, matrix, save_figures
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
@@ -44,65 +44,31 @@ def _frame(ax: Axes, left: float, bottom: float, width: float, height: float):
     )
 
 
-def _arrow(ax: Axes, start, end, color: str, *, width: float, style: str = "-"):
-    ax.annotate(
-        "",
-        end,
-        start,
-        arrowprops={
-            "arrowstyle": "-|>,head_length=0.55,head_width=0.28",
-            "color": color,
-            "lw": width,
-            "ls": style,
-            "shrinkA": 0,
-            "shrinkB": 0,
-        },
-    )
-
-
-def blend() -> Figure:
-    """The word "bank" in two phrases, before and after attention, as arrows."""
-    the, bank = np.zeros(2), np.ones(2)
-    figure, axes = plt.subplots(1, 2, figsize=(6.2, 3.7))
-    phrases = (("central", np.array([3.0, 0.0])), ("steep", np.array([0.0, 3.0])))
-    for ax, (word, arrow) in zip(axes, phrases, strict=True):
-        words = np.stack([the, arrow, bank])
-        (output,), (weights,) = oracle.attention(bank[None], words, words)
-        first = weights[1] * arrow  # the blend, tip to tail; "the" adds nothing
-        _arrow(ax, (0, 0), arrow, plot.COLORS["gray"], width=1.8)
-        _arrow(ax, (0, 0), bank, plot.COLORS["gray"], width=1.8)
-        _arrow(ax, first, output, plot.COLORS["orange"], width=2.2)
-        _arrow(ax, (0, 0), first, plot.COLORS["orange"], width=2.2)
-        _arrow(ax, (0, 0), output, plot.COLORS["blue"], width=3.2)
-        ax.plot(0, 0, "o", color=plot.COLORS["gray"], ms=7)
-        money = word == "central"
-        shares = [f"{100 * weight:.0f}%" for weight in weights]
-        for text, place, color, side in (
-            (f"{word} {shares[1]}", arrow, "gray", (0, -11) if money else (9, -4)),
-            (f"bank {shares[2]}", bank, "gray", (5, 5)),
-            (f"the {shares[0]}", the, "gray", (-2, -11)),
-            ("new bank", output, "blue", (-18, 9) if money else (9, 4)),
-        ):
-            ax.annotate(
-                text,
-                place,
-                xytext=side,
-                textcoords="offset points",
-                ha="right" if money and text.startswith("central") else "left",
-                va="top" if side[1] < -9 else "bottom",
-                color=plot.COLORS[color],
-                fontweight="bold" if color == "blue" else "normal",
-            )
-        ax.set(
-            title=f"the {word} bank",
-            xlabel="money",
-            ylabel="water" if money else "",
-            aspect="equal",
-            xlim=(-0.3, 3.3),
-            ylim=(-0.6, 3.3),
-            xticks=range(4),
-            yticks=range(4),
-        )
+def ask() -> Figure:
+    """A question asks all words of a sentence, and most weight goes to one."""
+    text = ["many", "new", "firms", "near", "a", "bank", "see", "the", "old", "farmers"]
+    weights = np.array([0.01, 0.01, 0.09, 0.01, 0.02, 0.76, 0.01, 0.01, 0.01, 0.07])
+    nouns = {"firms": "several", "bank": "one", "farmers": "several"}
+    figure, ax = plt.subplots(figsize=(7, 3.5))
+    places = np.arange(len(text)) * 2.3
+    middle = places.mean()
+    box(ax, middle, 4.4, 3.4, 0.95, "bank?", ec=plot.COLORS["vermillion"], lw=1.8)
+    label(ax, middle - 2.1, 4.4, "query", ha="right", color=GRAY)
+    for x, word, weight in zip(places, text, weights, strict=True):
+        line = {"color": plot.COLORS["orange"], "lw": 0.8 + 12 * weight, "zorder": 0}
+        line["alpha"] = 0.45 + 0.5 * weight
+        ax.plot([middle, x], [3.9, 2.6], solid_capstyle="butt", **line)
+        ax.plot([x, middle], [1.1, -0.6], solid_capstyle="butt", **line)
+        box(ax, x, 2.15, 2.16, 0.9, word, fontsize=9.5)
+        value = nouns.get(word, "")
+        color = plot.COLORS["blue"] if value else GRAY
+        box(ax, x, 1.3, 2.16, 0.7, value, fontsize=9, ec=color, lw=1.0, color=color)
+    label(ax, places[0] - 1.3, 2.15, "keys", ha="right", color=GRAY)
+    label(ax, places[0] - 1.3, 1.3, "values", ha="right", color=GRAY)
+    box(ax, middle, -1.1, 3.4, 0.95, "one", ec=plot.COLORS["blue"], lw=1.8)
+    label(ax, middle - 2.1, -1.1, "output", ha="right", color=GRAY)
+    ax.set(xlim=(-4.0, places[-1] + 1.3), ylim=(-1.8, 5.1))
+    ax.set_axis_off()
     return figure
 
 
@@ -210,4 +176,4 @@ def cost() -> Figure:
 
 
 if __name__ == "__main__":
-    save_figures(*([cost] if sys.argv[1:] == ["cost"] else [blend, shapes]))
+    save_figures(*([cost] if sys.argv[1:] == ["cost"] else [ask, shapes]))

@@ -2,7 +2,7 @@
 
     python book/figures/masking.py   # masking-rows.svg
 
-A causal mask, row by row: what a position may read, and what it must predict.
+A causal mask, row by row: what a word may read, and what it must predict.
 """
 
 import matplotlib.pyplot as plt
@@ -50,7 +50,7 @@ def rows() -> Figure:
     )
     bottom = -HEIGHT * len(targets)
     style = {"rotation": 90, "color": GRAY, "fontsize": 13}
-    label(ax, -0.95, bottom / 2, "position (queries)", **style)
+    label(ax, -0.95, bottom / 2, "place (queries)", **style)
     ax.set(xlim=(-1.25, right + 2.5), ylim=(bottom - 0.1, 0.75), aspect="equal")
     ax.set_axis_off()
     return figure

@@ -2,21 +2,15 @@
 
     python book/figures/multi_head.py
 
-writes multi-head-sentence.svg (four heads on one sentence), multi-head-published.svg
-(two heads of a published model), multi-head-shapes.svg (the shapes in a layer with two
-heads) and multi-head-sharing.svg (who shares keys and values in MHA, GQA and MQA). The
-published weights are those that book/checkpoints/voices.py stored; all others are
-computed by the course's own equation. Letters are outlines.
+writes multi-head-looks.svg (what reaches a verb through one head and through two),
+multi-head-shapes.svg (the shapes in a layer with two heads) and multi-head-sharing.svg
+(who shares keys and values in MHA, GQA and MQA). Weights are computed by the course's
+own equation. Letters are outlines.
 """
 
-import json
-from collections.abc import Sequence
-from pathlib import Path
-
-import drawing
 import matplotlib.pyplot as plt
 import numpy as np
-from drawing import GRAY, INK, box, matrix, save_figures, shade, sign
+from drawing import GRAY, box, label, matrix, save_figures, shade, sign
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -24,107 +18,38 @@ from course_lib import oracle, plot
 
 GREEN, ORANGE = plot.COLORS["green"], plot.COLORS["orange"]
 BLUE, RED = plot.COLORS["blue"], plot.COLORS["vermillion"]
-STORED = Path(drawing.__file__).with_name("voices.json")
 
-WORDS = ("the", "cat", "saw", "the", "dog")
-FEATURES = ("the", "cat", "saw", "dog", "noun", "verb", "cos", "sin")
-QUESTIONS = {  # columns of W_Q and W_K, by feature: as on the page
-    "the word before": (
-        ({"cos": 20, "sin": 20}, {"cos": -20, "sin": 20}),
-        ({"cos": 1}, {"sin": 1}),
-    ),
-    "the same word": (
-        ({"the": 8, "saw": -8}, {"cat": 8, "dog": -8}),
-        ({"the": 1, "saw": -1}, {"cat": 1, "dog": -1}),
-    ),
-    "who?": (({"verb": 8}, {}), ({"noun": 3, "cos": 1}, {})),
-    "whom?": (({"verb": 8}, {}), ({"noun": 3, "cos": -1}, {})),
-}
+WORDS = ("the", "firm", "sees", "the", "bank")
+FIRM, SEES, BANK = 1, 2, 4
 
 
-def word_vectors() -> np.ndarray:
-    """One row a word: which word, noun or verb, and its position as an angle."""
-    angle = np.deg2rad(45) * np.arange(len(WORDS))
-    x = np.zeros((len(WORDS), len(FEATURES)))
-    for row, word, a in zip(x, WORDS, angle, strict=True):
-        row[FEATURES.index(word)] = 1
-        row[FEATURES.index("noun")] = word in ("cat", "dog")
-        row[FEATURES.index("verb")] = word == "saw"
-        row[-2:] = np.cos(a), np.sin(a)
-    return x
+def _look(ax: Axes, word: int, x: float, color: str) -> None:
+    """A line from a word of the sentence to what reaches the verb, at x."""
+    ax.plot((word, x), (1.84, 0.66), color=color, lw=4, solid_capstyle="round")
 
 
-def sentence_maps() -> dict[str, np.ndarray]:
-    """The map of each of the four heads, `T T`, by its question."""
-    x, maps = word_vectors(), {}
-    for question, sides in QUESTIONS.items():
-        q, k = (
-            x @ [[column.get(f, 0) for column in columns] for f in FEATURES]
-            for columns in sides
-        )
-        maps[question] = oracle.attention(q, k, k)[1]
-    return maps
-
-
-def _lines(
-    ax: Axes, words: Sequence[str], weights: np.ndarray, told: str, color: str
-) -> None:
-    """Lines from each word (top) to those it looks at (bottom), colored for one."""
-    for i, row in enumerate(weights):
-        mine = words[i] == told
-        for j, weight in enumerate(row):
-            if weight > 0.05:
-                ax.plot(
-                    (i, j),
-                    (0.8, 0.2),
-                    color=color if mine else GRAY,
-                    lw=(5 if mine else 2.5) * weight,
-                    alpha=1 if mine else 0.55,
-                    zorder=3 if mine else 2,
-                    solid_capstyle="round",
-                )
-        for y, where in ((0.86, "bottom"), (0.14, "top")):
-            ax.text(
-                i,
-                y,
-                words[i],
-                ha="center",
-                va=where,
-                fontsize=13,
-                color=INK,
-                fontweight="bold" if mine and y > 0.5 else "normal",
-            )
-    ax.set(xlim=(-0.6, len(words) - 0.4), ylim=(-0.08, 1.08))
-    ax.set_axis_off()
-
-
-def sentence() -> Figure:
-    """Four heads on one sentence: lines from each word to the words it looks at."""
-    figure, grid = plt.subplots(2, 2, figsize=(5.6, 4.3))
-    for ax, (question, weights), color in zip(
-        grid.flat, sentence_maps().items(), (GREEN, ORANGE, BLUE, RED), strict=True
-    ):
-        _lines(ax, WORDS, weights, "saw", color)
-        ax.set_title(question, fontsize=14, fontweight="bold")
-    return figure
-
-
-def published() -> Figure:
-    """Two heads of MiniLM, one of them in both voices: from maps that are stored."""
-    held = json.loads(STORED.read_text("utf-8"))["sentences"]
-    figure, axes = plt.subplots(3, 1, figsize=(5.8, 5.4))
-    for ax, (voice, head, told, title, color) in zip(
-        axes,
-        (
-            ("active", "word before", "saw", "head 0-2: the word before", GREEN),
-            ("active", "whom", "saw", "head 3-1: whom?", RED),
-            ("passive", "whom", "seen", "head 3-1 in the passive voice", RED),
-        ),
-        strict=True,
-    ):
-        weights = np.array(held[voice][head])
-        _lines(ax, held[voice]["tokens"], weights, told, color)
-        ax.set_title(title, fontsize=14, fontweight="bold")
+def looks() -> Figure:
+    """What reaches the verb through one head, an average, and through two."""
+    figure, axes = plt.subplots(2, 1, figsize=(5.2, 5.4))
+    for ax, name in zip(axes, ("one head", "two heads"), strict=True):
+        for i, word in enumerate(WORDS):
+            weight = "bold" if i == SEES else "normal"
+            label(ax, i, 2.1, word, fontsize=15, fontweight=weight)
+        if ax is axes[0]:
+            _look(ax, FIRM, SEES, GRAY)
+            _look(ax, BANK, SEES, GRAY)
+            text = "½ firm + ½ bank"
+            box(ax, SEES, 0.3, 2.3, 0.68, text, fc="#F4F4F4", ec=GRAY, fontsize=14)
+        else:
+            for word, x, color in ((FIRM, 1.35, GREEN), (BANK, 2.65, ORANGE)):
+                _look(ax, word, x, color)
+                fill = shade(color, 0.25)
+                box(ax, x, 0.3, 1.2, 0.68, WORDS[word], fc=fill, ec=color, fontsize=14)
+            for word, x, color in (("who?", 0.62, GREEN), ("whom?", 3.95, ORANGE)):
+                label(ax, x, 1.2, word, fontsize=14, color=color)
+        ax.set_title(name, fontsize=15, fontweight="bold")
+        ax.set(xlim=(-0.5, 4.5), ylim=(-0.15, 2.4))
+        ax.set_axis_off()
     return figure
 
 
@@ -241,4 +166,4 @@ def sharing(n_heads: int = 6) -> Figure:
 
 
 if __name__ == "__main__":
-    save_figures(sentence, published, shapes, sharing)
+    save_figures(looks, shapes, sharing)

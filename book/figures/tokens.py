@@ -1,31 +1,31 @@
-"""The picture of the chapter on tokens that is not drawn by its own cells.
+"""The picture of the page on tokens that is not drawn by its own cells.
 
     python book/figures/tokens.py   # tokens-lookup.svg
 
-A sentence becomes tokens, ids, one-hot rows, and rows of the table W_E. A color is a
-token. Letters are outlines.
+A sentence becomes ids, and each id picks its row of the table W_E. A color is a token.
+Letters are outlines.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
-from drawing import GRAY, INK, matrix, save_figures, shade
+from drawing import GRAY, label, matrix, save_figures, shade
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from course_lib import plot
+from course_lib import data, plot
 
-VOCABULARY = ("[PAD]", "[MASK]", "I", "eat", "like", "cakes", "pan", "tea")
-TOKENS = ("I", "like", "pan", "cakes")
-COLORS = ("blue", "vermillion", "green", "purple")
+TEXT = "the bank sees the firms"
+SHOWN = "[MASK] the new firm bank firms banks sees grows ."  # rows of the table
+COLORS = {"the": "green", "bank": "blue", "sees": "purple", "firms": "vermillion"}
 D = 4
 
 
-def tables() -> tuple[list[int], np.ndarray, np.ndarray, np.ndarray]:
-    """What is drawn: the ids, their one-hot rows, the table, and the product."""
-    ids = [VOCABULARY.index(token) for token in TOKENS]
-    table = np.random.default_rng(2013).standard_normal((len(VOCABULARY), D))
-    one_hot = np.eye(len(VOCABULARY))[ids]
-    return ids, one_hot, table, one_hot @ table
+def tables() -> tuple[list[int], list[int], np.ndarray, np.ndarray]:
+    """What is drawn: the text's ids, the ids of the rows, the rows, and the product."""
+    language = data.grammar()
+    ids, rows = language.encode(TEXT), language.encode(SHOWN)
+    table = np.random.default_rng(2013).standard_normal((len(rows), D))
+    return ids, rows, table, table[[rows.index(c) for c in ids]]
 
 
 def _shades(values: np.ndarray, colors: list[str], largest: float) -> list[list]:
@@ -36,57 +36,35 @@ def _shades(values: np.ndarray, colors: list[str], largest: float) -> list[list]
 
 
 def lookup() -> Figure:
-    """From words to the matrix X, in two rows of drawing."""
-    ids, one_hot, table, x = tables()
+    """From words to the matrix X."""
+    ids, rows, table, x = tables()
     largest = float(np.abs(table).max())  # one scale: a row keeps its shades
-    mine = [plot.COLORS[color] for color in COLORS]
-    figure, ax = plt.subplots(figsize=(7, 4.2))
+    names = [plot.COLORS[COLORS[word]] for word in TEXT.split()]
+    listed = [plot.COLORS.get(COLORS.get(w, ""), GRAY) for w in SHOWN.split()]
+    figure, ax = plt.subplots(figsize=(7, 3.9))
+    top, left, right = 10.0, 11.6, 19.0
 
-    for i, (token, color) in enumerate(zip(TOKENS, mine, strict=True)):
-        left = 3.0 + 5.6 * i
-        ax.add_patch(Rectangle((left, 11.2), 5.0, 1.5, fc="white", ec=color, lw=2))
-        ax.text(left + 2.5, 11.95, token, ha="center", va="center", color=INK)
-        ax.text(left + 2.5, 10.6, str(ids[i]), ha="center", va="top", color=color)
-    ax.text(2.4, 11.95, "tokens", ha="right", va="center", color=GRAY)
-    ax.text(2.4, 10.3, "ids", ha="right", va="center", color=GRAY)
-
-    top = 6.0
-    shades = [
-        [shade(color, 0.9) if one else shade(GRAY, 0.12) for one in row]
-        for color, row in zip(mine, one_hot, strict=True)
-    ]
-    matrix(ax, 0, top, shades, "one-hot rows", "$T \\times V$")
-    for i, j in np.ndindex(one_hot.shape):
-        one = one_hot[i, j] == 1
-        ax.text(
-            j + 0.5,
-            top - i - 0.5,
-            "1" if one else "0",
-            ha="center",
-            va="center",
-            color="white" if one else GRAY,
-            fontsize=10,
+    for i, (word, color) in enumerate(zip(TEXT.split(), names, strict=True)):
+        y, row = 8.2 - 1.55 * i, top - rows.index(ids[i]) - 0.5
+        ax.add_patch(Rectangle((0, y - 0.55), 3.2, 1.1, fc="white", ec=color, lw=1.8))
+        label(ax, 1.6, y, word)
+        label(ax, 4.3, y, str(ids[i]), color=color)
+        ax.plot([5.1, 7.6], [y, row], color=color, lw=1.2)
+        ax.plot(
+            [left + D + 0.15, right - 0.15],
+            [row, 7.5 - i - 0.5],
+            color=color,
+            lw=1.2,
         )
-    ax.text(9.0, top - 2, "×", ha="center", va="center", color=INK, fontsize=13)
-
-    high = top + 2
-    colors = [mine[ids.index(r)] if r in ids else GRAY for r in range(len(VOCABULARY))]
-    shades = _shades(table, colors, largest)
-    matrix(ax, 14.4, high, shades, "$W_E$", "$V \\times D$")
-    for row, token in enumerate(VOCABULARY):
-        ax.text(
-            14.1,
-            high - row - 0.5,
-            f"{token}  {row}",
-            ha="right",
-            va="center",
-            color=colors[row],
-            fontsize=10,
-        )
-    ax.text(19.7, top - 2, "=", ha="center", va="center", color=INK, fontsize=13)
-    matrix(ax, 21.2, top, _shades(x, mine, largest), "$X$", "$T \\times D$")
-
-    ax.set(xlim=(-0.4, 26.2), ylim=(-1.6, 13.0), aspect="equal")
+    label(ax, 1.6, 9.7, "tokens", color=GRAY)
+    label(ax, 4.3, 9.7, "ids", color=GRAY)
+    matrix(ax, left, top, _shades(table, listed, largest), "$W_E$", "$N \\times D$")
+    for r, (word, color) in enumerate(zip(SHOWN.split(), listed, strict=True)):
+        label(ax, left - 0.3, top - r - 0.5, word, ha="right", color=color, fontsize=10)
+        label(ax, 7.9, top - r - 0.5, str(rows[r]), ha="left", color=color, fontsize=10)
+    matrix(ax, right, 7.5, _shades(x, names, largest), "$X$", "$T \\times D$")
+    label(ax, left + D / 2, -1.9, "10 of the 52 rows", color=GRAY, fontsize=10)
+    ax.set(xlim=(-0.4, 23.4), ylim=(-2.5, 12.0), aspect="equal")
     ax.set_axis_off()
     return figure
 

@@ -18,11 +18,17 @@ from course_lib.data.library_datasets import *
 from course_lib.data.markov import *
 from course_lib.data.masked import *
 from course_lib.data.numbers import *
+from course_lib.data.one_or_several import *
 from course_lib.data.pronouns import *
 from course_lib.data.receipts import *
 from course_lib.data.relations import *
+from course_lib.data.right_or_wrong import *
 from course_lib.data.segments import *
 from course_lib.data.sequences import *
 from course_lib.data.sinusoids import *
+from course_lib.data.statements import *
 from course_lib.data.suppliers import *
 from course_lib.data.trained import *
+from course_lib.data.twins import *
+from course_lib.data.who_and_whom import *
+from course_lib.data.windows import *

@@ -455,7 +455,7 @@ def test_labels_of_every_kind_are_found():
     for label in (
         "eq-attention-variance",
         "fig-attention-shapes",
-        "fig-attention-phrase",
+        "fig-attention-learned",
         "sec-attention-scale",
         "ex-attention-code",
         "sol-attention-code",

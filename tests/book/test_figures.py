@@ -4,7 +4,6 @@ Every script draws what is committed. Where a drawing states something about the
 the model or the text of its page, a test below holds it to that.
 """
 
-import ast
 import itertools
 import re
 import runpy
@@ -99,23 +98,6 @@ def test_a_training_window_ends_with_its_horizon_at_the_origin():
         assert end == forecasting.FIT + row
         assert end - middle == forecasting.STEPS
         assert 0 <= start < middle
-
-
-def test_the_tree_s_probabilities_are_a_distribution_and_greedy_is_not_the_best():
-    generation = load("generation")
-    joint = generation.leaves()
-    assert len(joint) == 12
-    assert abs(sum(joint.values()) - 1) < 1e-12
-    assert joint[generation.greedy()] < joint[generation.most_probable()]
-
-
-def test_the_tree_is_the_chapter_s():
-    generation, text = load("generation"), book_scripts.page("generation")
-    first = re.search(r"P_verb = np.array\((.*?)\)\n", text)[1]
-    second = re.search(r"P_adverb = np.array\(\n(.*?)\n\)", text, re.DOTALL)[1]
-    assert ast.literal_eval(first) == list(generation.FIRST.values())
-    rows = [list(row.values()) for row in generation.SECOND.values()]
-    assert np.array_equal(np.array(ast.literal_eval(second.strip())), np.array(rows))
 
 
 def test_with_a_cache_one_row_is_computed_and_without_one_all():

@@ -7,7 +7,6 @@ The published encoder that Part I quotes is measured again.
 """
 
 import dataclasses
-import json
 import math
 import re
 from functools import cache
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from book_scripts import FIGURES, as_stored, cell, load, stored_run
+from book_scripts import as_stored, cell, load, stored_run
 from book_scripts import page as text_of
 from safetensors.numpy import load_file
 
@@ -294,63 +293,9 @@ def test_the_vits_in_depth_are_those_of_the_page():
 # A published encoder
 
 
-@pytest.fixture
-def encoder():
-    """The command that measures it, and what it stored."""
-    kept = json.loads((FIGURES / "voices.json").read_text("utf-8"))
-    return load("voices", "checkpoints"), kept
-
-
-# The oldest `tokenizers` that we allow calls what it then uses itself deprecated.
-old = pytest.mark.filterwarnings("ignore:Deprecated in 0.9.0")
-
-
-@old
-def test_the_stored_maps_are_those_of_the_published_encoder(encoder, monkeypatch):
-    made, kept = encoder
-    monkeypatch.setattr(made, "NOUNS", ("cat", "dog"))
-    live = made.measure()
-    for voice in ("active", "passive"):
-        held, found = kept["sentences"][voice], live["sentences"][voice]
-        assert held["tokens"] == found["tokens"]
-        for head in ("word before", "whom"):
-            weights = np.array(found[head])
-            np.testing.assert_allclose(held[head], weights, rtol=0, atol=0.002)
-            assert abs(weights.sum(axis=-1) - 1).max() < 0.01
-
-
-@old
-@pytest.mark.slow
-def test_the_stored_counts_are_those_of_the_published_encoder(encoder):
-    made, kept = encoder
-    for voice, counts in made.measure()["to_whom"].items():
-        difference = np.subtract(kept["to_whom"][voice], counts)
-        assert abs(difference).max() <= 2  # near ties, on another processor
-
-
 def prose(slug):
     """The page's text on one line."""
     return " ".join(text_of(slug).split())
-
-
-def test_the_page_says_what_the_encoder_s_heads_do(encoder):
-    _, kept = encoder
-    sentences, pairs = kept["sentences"], kept["pairs"]
-    for voice, verb, share in (("active", "saw", "71%"), ("passive", "seen", "81%")):
-        tokens = sentences[voice]["tokens"]
-        weight = sentences[voice]["whom"][tokens.index(verb)][tokens.index("dog")]
-        assert f"{weight:.0%}" == share
-        before = np.array(sentences[voice]["word before"])[1:].argmax(axis=-1)
-        assert before.tolist() == list(range(len(tokens) - 1))
-    active, passive = (np.ravel(kept["to_whom"][v]) for v in ("active", "passive"))
-    whom = 12 * 3 + 1
-    said = prose("multi-head")
-    assert f"We counted {pairs} sentences of each voice" in said
-    shares = f"{active[whom] / pairs:.0%} of the active ones"
-    assert f"{shares} and {passive[whom] / pairs:.0%} of the passive" in said
-    assert np.delete(np.minimum(active, passive), whom).max() < 0.65 * pairs
-    by_place = (active > 0.99 * pairs) & (passive < 0.01 * pairs)
-    assert by_place.sum() == 3
 
 
 def test_the_nearest_words_are_those_of_the_published_table():
@@ -358,13 +303,14 @@ def test_the_nearest_words_are_those_of_the_published_table():
     words = (folder / "vocab.txt").read_text("utf-8").split("\n")
     name = "embeddings.word_embeddings.weight"
     rows = load_file(folder / "model.safetensors")[name].astype(float)
-    assert f"whose table has {len(rows):,d} rows" in prose("tokens")
+    assert f"whose table has {len(rows):,d} rows" in prose("embeddings")
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    table = text_of("tokens").partition(":name: tab-tokens-real")[2].partition("```")[0]
+    _, _, table = text_of("embeddings").partition(":name: tab-embeddings-real")
+    table = table.partition("```")[0]
     listed = dict(re.findall(r"^\* - (\w+)\n  - (.+)$", table, re.MULTILINE)[1:])
     assert list(listed) == ["inflation", "bank", "bond", "like"]
     for word, nearest in listed.items():
         order = np.argsort(-rows @ rows[words.index(word)])
         assert [words[i] for i in order[1:6]] == nearest.split(", ")
     like, eat, green = (rows[words.index(word)] for word in ("like", "eat", "green"))
-    assert f"cosines of {like @ eat:.2f} and {like @ green:.2f}" in prose("tokens")
+    assert f"cosines of {like @ eat:.2f} and {like @ green:.2f}" in prose("embeddings")

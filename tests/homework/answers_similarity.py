@@ -310,6 +310,33 @@ wrong("rotary", "added as a wave", lambda xp, x, o=0: x + by_pairs(xp, *x.shape[
 # --- tokens
 
 
+@right("cross_entropy")
+def minus_log(xp, logits, targets):
+    z = logits - xp.amax(logits, axis=-1, keepdims=True)
+    log_p = z - xp.log(xp.exp(z).sum(axis=-1, keepdims=True))
+    one_hot = xp.real(targets[..., None] == xp.arange(logits.shape[-1]))
+    return -(one_hot * log_p).sum(axis=-1).mean()
+
+
+@right("cross_entropy")
+def blank_by_blank(xp, logits, targets):
+    rows, words = logits.reshape(-1, logits.shape[-1]), targets.reshape(-1)
+    losses = []
+    for z, word in zip(rows, words, strict=True):
+        gaps = z - z[word]  # exp of the largest is taken out of the sum
+        losses.append(gaps.max() + xp.log(xp.exp(gaps - gaps.max()).sum()))
+    return xp.stack(losses).mean()
+
+
+def underflows(xp, logits, targets):
+    p = xp.softmax(logits, axis=-1)
+    one_hot = xp.real(targets[..., None] == xp.arange(logits.shape[-1]))
+    return -xp.log((one_hot * p).sum(axis=-1)).mean()
+
+
+wrong("cross_entropy", "rounded to 0", underflows)
+
+
 @right("most_frequent_pair")
 def count_pairs(xp, ids):
     ids = ids.tolist()

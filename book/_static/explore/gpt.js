@@ -49,24 +49,32 @@ explore.define("gpt", (live) => {
     const out = norm(x, "norm");
     return explore.softmax(weights["tokens.weight"].map((row) => explore.dot(row, out)));
   };
+  // RoPE: entry m and its partner half a head further on turn with the place.
+  const turn = (x, t) => x.map((value, m) => {
+    const half = x.length / 2, angle = t * 10000 ** (-(m % half) / half);
+    return m < half ? value * Math.cos(angle) - x[m + half] * Math.sin(angle)
+      : value * Math.cos(angle) + x[m - half] * Math.sin(angle);
+  });
   function run(ids) {
-    let x = ids.map((id, t) =>
-      add([...weights["tokens.weight"][id]], weights["positions.weight"][t]));
+    let x = ids.map((id) => [...weights["tokens.weight"][id]]);
     const streams = [x], maps = [], D = x[0].length, size = D / HEADS;
     for (let layer = 0; layer < LAYERS; layer += 1) {
       const block = `blocks.${layer}`;
-      const qkv = x.map((v) => linear(norm(v, `${block}.attention_norm`), `${block}.qkv_proj`));
-      const part = (t, which, h) =>
-        qkv[t].slice(which * D + h * size, which * D + (h + 1) * size);
-      maps.push(Array.from({ length: HEADS }, (_, h) => x.map((_, i) => explore.softmax(
-        x.slice(0, i + 1).map((_, j) =>
-          explore.dot(part(i, 0, h), part(j, 1, h)) / Math.sqrt(size))))));
-      x = x.map((v, i) => add(v, linear(maps[layer].flatMap((map, h) =>
+      const read = x.map((v) => norm(v, `${block}.attention_norm`));
+      const heads = (letter) => read.map((v) => {
+        const all = linear(v, `${block}.attention.${letter}_proj`);
+        return Array.from({ length: HEADS }, (_, h) => all.slice(h * size, (h + 1) * size));
+      });
+      const turned = (letter) => heads(letter).map((each, t) => each.map((part) => turn(part, t)));
+      const q = turned("q"), k = turned("k"), v = heads("v");
+      maps.push(Array.from({ length: HEADS }, (_, h) => q.map((each, i) => explore.softmax(
+        k.slice(0, i + 1).map((key) => explore.dot(each[h], key[h]) / Math.sqrt(size))))));
+      x = x.map((old, i) => add(old, linear(maps[layer].flatMap((map, h) =>
         map[i].reduce((sum, weight, j) => (state.off.has(layer * HEADS + h) ? sum
-          : sum.map((s, d) => s + weight * part(j, 2, h)[d])), new Array(size).fill(0))),
-      `${block}.o_proj`)));
-      x = x.map((v) => add(v, linear(
-        linear(norm(v, `${block}.feed_forward_norm`), `${block}.mlp.0`).map(gelu), `${block}.mlp.2`)));
+          : sum.map((s, d) => s + weight * v[j][h][d])), new Array(size).fill(0))),
+      `${block}.attention.o_proj`)));
+      x = x.map((old) => add(old, linear(linear(norm(old, `${block}.feed_forward_norm`),
+        `${block}.feed_forward.up_proj`).map(gelu), `${block}.feed_forward.down_proj`)));
       streams.push(x);
     }
     return { streams, maps };
@@ -98,7 +106,7 @@ explore.define("gpt", (live) => {
   const STARTS = ["the firms near the new bank", "the firms near the new banks",
     "the firm near the new bank", "the firm near the new banks",
     "does the firm near the banks", "the firm that the workers trust"];
-  const state = { ids: [], at: 0, layer: 1, head: 2, off: new Set(), model: null };
+  const state = { ids: [], at: 0, layer: 1, head: 3, off: new Set(), model: null };
   const word = (t) => words[state.ids[t]];
   const text = (ids) => ids.map((id) => words[id]).join(" ");
   function take(ids, typed = false) {
@@ -178,9 +186,9 @@ explore.define("gpt", (live) => {
       style: "width:38%;position:relative" }, row.bar, row.tick)))));
 
   // The residual stream at the chosen word
-  const LEVELS = ["tables", "block 1", "block 2"];
+  const LEVELS = ["table", "block 1", "block 2"];
   const strips = LEVELS.map((name) => ({ name, length: html("td", { class: "number length" }),
-    vector: svg("svg", { viewBox: "0 0 320 14", preserveAspectRatio: "none",
+    vector: svg("svg", { viewBox: "0 0 240 14", preserveAspectRatio: "none",
       style: "max-width:none;height:1.1rem", "aria-hidden": "true" }),
     says: html("td", { class: "says" }) }));
   const title = html("th", { scope: "col", style: "width:60%" });
@@ -317,4 +325,4 @@ explore.define("gpt", (live) => {
         html("label", {}, off, "switch this head off")), picture), table),
     stream, say);
   take(encode(STARTS[0]));
-}, { address: new URL("weights/gpt.js", document.currentScript.src).href, size: "210 kB" });
+}, { address: new URL("weights/gpt.js", document.currentScript.src).href, size: "120 kB" });

@@ -55,18 +55,18 @@ explore.define("layer", (live) => {
       typed("W_V")),
     html("div", { class: "explore-row" }, computed("Q", "", two), computed("K", "", two),
       computed("V", "", two)),
-    html("div", { class: "explore-row" }, computed("S", "QKᵀ / √2", three),
+    html("div", { class: "explore-row" }, computed("s", "QKᵀ / √2", three),
       computed("A", "softmax", three), computed("O", "AV", two)), say);
 
   function draw() {
     const { X, W_Q, W_K, W_V } = given;
     const Q = explore.matmul(X, W_Q), K = explore.matmul(X, W_K), V = explore.matmul(X, W_V);
-    const S = Q.map((q) => K.map((k) => explore.dot(q, k) / Math.SQRT2));
-    const A = S.map(explore.softmax), O = explore.matmul(A, V);
-    for (const [name, matrix] of Object.entries({ Q, K, V, S, A, O })) {
+    const s = Q.map((q) => K.map((k) => explore.dot(q, k) / Math.SQRT2));
+    const A = s.map(explore.softmax), O = explore.matmul(A, V);
+    for (const [name, matrix] of Object.entries({ Q, K, V, s, A, O })) {
       matrix.forEach((row, i) => row.forEach((value, j) => {
-        const cell = show(shown[name][i][j], value, "SAO".includes(name) ? 3 : 2);
-        const follows = "QSAO".includes(name) && i === chosen;
+        const cell = show(shown[name][i][j], value, "sAO".includes(name) ? 3 : 2);
+        const follows = "QsAO".includes(name) && i === chosen;
         cell.style.boxShadow = follows ? "inset 0 -2px var(--explore-accent)" : "";
         cell.style.background =
           name === "A" ? `rgba(var(--explore-cell), ${(0.6 * value).toFixed(3)})` : "";

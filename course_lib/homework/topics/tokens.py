@@ -1,11 +1,77 @@
-"""Exercises on tokens: the pair to join next, and scores through a tied table."""
+"""Exercises on tokens: a blank's loss, the pair to join, scores by a tied table."""
 
 from collections import Counter
 from itertools import pairwise
 
 import numpy as np
 
+from course_lib.homework import exercise as piece
 from course_lib.homework.exercise import EXERCISES, Exercise
+
+
+def _loss_cases(rng):
+    def case(*shape, v, size=1.0):
+        return size * rng.standard_normal((*shape, v)), rng.integers(0, v, shape)
+
+    return {
+        "five blanks": case(5, v=7),
+        "texts of three blanks": case(2, 3, v=5),
+        "large logits": case(4, v=3, size=200.0),
+    }
+
+
+def _cross_entropy(logits, targets):  # right as long as nothing overflows
+    exps = np.exp(logits.astype(np.float32))
+    p = exps / exps.sum(axis=-1, keepdims=True)
+    chosen = np.take_along_axis(p, targets[..., None], axis=-1)
+    return -np.log(chosen).mean()
+
+
+def _stable(logits, targets):
+    z = logits - logits.max(axis=-1, keepdims=True)
+    log_p = z - np.log(np.exp(z).sum(axis=-1, keepdims=True))
+    return -np.take_along_axis(log_p, targets[..., None], axis=-1).mean()
+
+
+EXERCISES["cross_entropy"] = Exercise(
+    call="f(logits, targets)",
+    cases=_loss_cases,
+    oracle=_stable,
+    equation=(_cross_entropy,),
+    forbidden=(piece.PACKAGE, *piece.CROSS_ENTROPY, *piece.SOFTMAX),
+    slips={
+        "exp overflows; subtract each row's largest logit first": "",
+        "a probability that is rounded to 0 has no logarithm; write log P as the logit "
+        "minus the logarithm of the sum": (
+            "logits.astype -> (logits - logits.max(axis=-1, keepdims=True)).astype"
+        ),
+        "the sign is wrong: a loss is minus a log probability": "return - -> return ",
+        "this is the sum of the losses; their mean is asked for": (".mean() -> .sum()"),
+        "these are the losses of all blanks; their mean is asked for": (
+            "-np.log(chosen).mean() -> -np.log(chosen)[..., 0]"
+        ),
+        "this is in bits; nats are asked for": "np.log( -> np.log2(",
+        "the logarithm is missing: this is minus the mean probability": (
+            "np.log(chosen) -> chosen"
+        ),
+        "this is minus the logarithm of the mean probability; each blank has a "
+        "logarithm of its own": "np.log(chosen).mean() -> np.log(chosen.mean())",
+        "the logits are not turned into probabilities": (
+            "p = exps / exps.sum(axis=-1, keepdims=True) -> p = logits; "
+            "np.log(chosen) -> chosen"
+        ),
+        "the probabilities are not divided by their sum": (
+            " / exps.sum(axis=-1, keepdims=True) ->"
+        ),
+        "the exponentials are added up over all blanks; each blank has its own sum": (
+            "exps.sum(axis=-1 -> exps.sum(axis=None"
+        ),
+        "this is the entropy of the probabilities, whatever the word was": (
+            "np.take_along_axis(p, targets[..., None], axis=-1) -> p; "
+            "-np.log(chosen).mean() -> -(p * np.log(p)).sum(axis=-1).mean()"
+        ),
+    },
+)
 
 
 def _row(*ids):
