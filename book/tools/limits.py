@@ -258,6 +258,8 @@ SPECIAL = {
     "masking": WHOLE_MODEL,
     "gpt": WHOLE_MODEL,
     "generation": WHOLE_MODEL,
+    "peers": WHOLE_MODEL,
+    "forecasting": WHOLE_MODEL,
     "recap": replace(WEEKEND, equations=6, folded=200, exercises=0),
 }
 ROAD = Limits(
