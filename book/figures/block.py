@@ -1,9 +1,9 @@
-"""The pictures of the page on the block that are not drawn by its own cells.
+"""The picture of the page on the block that is not drawn by its own cells.
 
-    python book/figures/block.py   # block-stream.svg, block-flow.svg
+    python book/figures/block.py   # block-stream.svg
 
-The first shows one block for a sentence of three words: what passes from word to word
-and what stays. The second shows one word's stream, post-norm and pre-norm side by side.
+It shows one block for a sentence of three words: what passes from word to word and
+what stays.
 """
 
 from itertools import pairwise
@@ -24,12 +24,12 @@ PARTS = {
 SIDE = 1.9  # how far beside a word's stream its parts stand
 
 
-def _box(ax: Axes, x: float, y: float, name: str, color: str, width: float = 3.0):
+def part_box(ax: Axes, x: float, y: float, name: str, color: str, width: float = 3.0):
     style = {"fc": to_rgba(color, 0.28), "ec": color, "rounding": 0.18}
     box(ax, x, y, width + 0.04, 0.88, name, fontsize=13, **style)
 
 
-def _plus(ax: Axes, x: float, y: float):
+def sum_sign(ax: Axes, x: float, y: float):
     ax.plot(x, y, "o", ms=17, mfc="white", mec=INK, mew=1.6, zorder=3)
     label(ax, x, y - 0.02, "+", fontsize=15, zorder=4)
 
@@ -41,13 +41,13 @@ def _branch(ax: Axes, x: float, bottom: float, top: float, parts: dict[str, floa
     arrow(ax, (x, bottom), (side, bottom), (side, heights[1] - 0.46))
     for name, y in parts.items():
         if name != "attention":
-            _box(ax, side, y, "", PARTS[name], width=1.5)
+            part_box(ax, side, y, "", PARTS[name], width=1.5)
     for lower, upper in pairwise(parts.values()):
         end = upper - (1.24 if "attention" in parts else 0.46)
         arrow(ax, (side, lower + 0.44), (side, end))
     out = heights[-2] + (1.2 if "attention" in parts else 0.44)
     arrow(ax, (side, out), (side, top), (x + 0.36, top))
-    _plus(ax, x, top)
+    sum_sign(ax, x, top)
 
 
 def stream() -> Figure:
@@ -76,44 +76,5 @@ def stream() -> Figure:
     return figure
 
 
-def _column(ax: Axes, x: float, form: str):
-    """One block, drawn upward: the stream at x, the parts to its right."""
-    side, stream, lw = x + 2.9, plot.COLORS["green"], 4.0
-    ax.text(x + 1.3, 11.35, form, ha="center", fontsize=15, color=INK)
-    y = 0.0
-    label(ax, x, y - 0.45, "$x$", fontsize=14)
-    for part in ("attention", "feed-forward"):
-        height = 4.9
-        plus = y + (4.1 if form == "pre-norm" else 3.0)
-        ax.plot([x, x], [y, plus - 0.33], color=stream, lw=lw, zorder=0)
-        if form == "pre-norm":
-            arrow(ax, (x, y + 0.5), (side, y + 0.5), (side, y + 1.02))
-            _box(ax, side, y + 1.45, "norm", PARTS["norm"])
-            arrow(ax, (side, y + 1.9), (side, y + 2.37))
-            _box(ax, side, y + 2.8, part, PARTS[part])
-            arrow(ax, (side, y + 3.25), (side, plus), (x + 0.36, plus))
-            ax.plot([x, x], [plus + 0.33, y + height], color=stream, lw=lw, zorder=0)
-        else:
-            arrow(ax, (x, y + 0.5), (side, y + 0.5), (side, y + 1.12))
-            _box(ax, side, y + 1.55, part, PARTS[part])
-            arrow(ax, (side, y + 2.0), (side, plus), (x + 0.36, plus))
-            ax.plot([x, x], [plus + 0.33, y + 3.6], color=stream, lw=lw, zorder=0)
-            _box(ax, x, y + 4.05, "norm", PARTS["norm"], width=2.2)
-            ax.plot([x, x], [y + 4.5, y + height], color=stream, lw=lw, zorder=0)
-        _plus(ax, x, plus)
-        y += height
-    arrow(ax, (x, y - 0.1), (x, y + 0.75), color=stream, lw=lw)
-
-
-def flow() -> Figure:
-    """One block in both forms."""
-    figure, ax = plt.subplots(figsize=(7, 7.0))
-    _column(ax, 1.6, "post-norm")
-    _column(ax, 9.0, "pre-norm")
-    ax.set(xlim=(-0.2, 13.6), ylim=(-0.9, 11.9), aspect="equal")
-    ax.set_axis_off()
-    return figure
-
-
 if __name__ == "__main__":
-    save_figures(stream, flow)
+    save_figures(stream)

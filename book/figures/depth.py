@@ -1,14 +1,16 @@
-"""The picture of the page on depth that no cell draws.
+"""The pictures of the page on depth that no cell draws.
 
-    python book/figures/depth.py   # depth-norms.svg
+    python book/figures/depth.py   # depth-flow.svg, depth-norms.svg
 
-It shows which numbers of a batch one mean is taken over in four norms; `averaged` says
-it as a rule, and a test holds the frameworks' own layers to the rule.
+The first shows one word's stream through a block, post-norm and pre-norm side by side.
+The second shows which numbers of a batch one mean is taken over in four norms;
+`averaged` says it as a rule, and a test holds the frameworks' own layers to the rule.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
-from drawing import GRAY, INK, cells, label, save_figures
+from block import PARTS, part_box, sum_sign
+from drawing import GRAY, INK, arrow, cells, label, save_figures
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
@@ -79,5 +81,44 @@ def norms() -> Figure:
     return figure
 
 
+def _column(ax: Axes, x: float, form: str):
+    """One block, drawn upward: the stream at x, the parts to its right."""
+    side, stream, lw = x + 2.9, plot.COLORS["green"], 4.0
+    ax.text(x + 1.3, 11.35, form, ha="center", fontsize=15, color=INK)
+    y = 0.0
+    label(ax, x, y - 0.45, "$x$", fontsize=14)
+    for part in ("attention", "feed-forward"):
+        height = 4.9
+        plus = y + (4.1 if form == "pre-norm" else 3.0)
+        ax.plot([x, x], [y, plus - 0.33], color=stream, lw=lw, zorder=0)
+        if form == "pre-norm":
+            arrow(ax, (x, y + 0.5), (side, y + 0.5), (side, y + 1.02))
+            part_box(ax, side, y + 1.45, "norm", PARTS["norm"])
+            arrow(ax, (side, y + 1.9), (side, y + 2.37))
+            part_box(ax, side, y + 2.8, part, PARTS[part])
+            arrow(ax, (side, y + 3.25), (side, plus), (x + 0.36, plus))
+            ax.plot([x, x], [plus + 0.33, y + height], color=stream, lw=lw, zorder=0)
+        else:
+            arrow(ax, (x, y + 0.5), (side, y + 0.5), (side, y + 1.12))
+            part_box(ax, side, y + 1.55, part, PARTS[part])
+            arrow(ax, (side, y + 2.0), (side, plus), (x + 0.36, plus))
+            ax.plot([x, x], [plus + 0.33, y + 3.6], color=stream, lw=lw, zorder=0)
+            part_box(ax, x, y + 4.05, "norm", PARTS["norm"], width=2.2)
+            ax.plot([x, x], [y + 4.5, y + height], color=stream, lw=lw, zorder=0)
+        sum_sign(ax, x, plus)
+        y += height
+    arrow(ax, (x, y - 0.1), (x, y + 0.75), color=stream, lw=lw)
+
+
+def flow() -> Figure:
+    """One block in both forms."""
+    figure, ax = plt.subplots(figsize=(7, 7.0))
+    _column(ax, 1.6, "post-norm")
+    _column(ax, 9.0, "pre-norm")
+    ax.set(xlim=(-0.2, 13.6), ylim=(-0.9, 11.9), aspect="equal")
+    ax.set_axis_off()
+    return figure
+
+
 if __name__ == "__main__":
-    save_figures(norms)
+    save_figures(flow, norms)

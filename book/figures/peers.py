@@ -74,7 +74,7 @@ def search() -> Figure:
     ax.text(6.35, -0.45, "information", color=INFORM, ha="center", fontsize=12)
 
     _box(ax, 9.8, 3.6, 1.25, 0.9, "return\n$y_i$", INK)
-    forecast = r"forecast = own part + $\sum_{j \neq i}\ \alpha_{ij}\ x_j W_V$"
+    forecast = r"forecast = own part + $\sum_{j \neq i}\ a_{ij}\ x_j W_V$"
     ax.text(0.2, -1.1, forecast, color=INK)
     ax.set(xlim=(0, 11.25), ylim=(-1.5, 8.0))
     ax.set_axis_off()
