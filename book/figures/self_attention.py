@@ -2,7 +2,8 @@
 
     python book/figures/self_attention.py   # self-attention-sharing.svg
 
-The weights in its right half are those of the page's example, "The cat sat".
+The weights in its right half are those of three words whose features we chose: how much
+of a function word, a thing and an action each is.
 """
 
 import matplotlib.pyplot as plt
@@ -13,7 +14,7 @@ from matplotlib.figure import Figure
 
 from course_lib import oracle, plot
 
-WORDS = ("The", "cat", "sat")
+WORDS = ("many", "firms", "grow")
 X = np.array([[1.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 1.0, 1.0]])
 W_Q = np.array([[0.0, 1.0], [1.0, 0.0], [-1.0, 3.0]])
 W_K = np.array([[2.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
@@ -45,7 +46,7 @@ def sharing() -> Figure:
             solid_capstyle="butt",
         )
     _words(dense, "dense layer", "a matrix of its own\nfor each pair of places")
-    _words(attention, "self-attention", "three matrices for all pairs:\n")
+    _words(attention, "self-attention", "the same matrices for all pairs:\n")
     label(attention, 1, -0.615, "$W_Q$, $W_K$, $W_V$", color=GRAY, fontsize=11)
     return figure
 

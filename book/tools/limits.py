@@ -258,7 +258,9 @@ SPECIAL = {
     "masking": WHOLE_MODEL,
     "gpt": WHOLE_MODEL,
     "generation": WHOLE_MODEL,
-    "recap": replace(WEEKEND, visible=95, longest=40, equations=6, exercises=0),
+    "peers": WHOLE_MODEL,
+    "forecasting": WHOLE_MODEL,
+    "recap": replace(WEEKEND, equations=6, folded=200, exercises=0),
 }
 ROAD = Limits(
     minutes=56,

@@ -1,6 +1,6 @@
-"""Sequences to classify: by which token comes first, or by the majority of the entries.
+"""Sequences to classify by the majority of their entries.
 
-In two of these tasks the order decides: a rule that only counts tokens (a bag of words)
+In one of these tasks the order decides: a rule that only counts tokens (a bag of words)
 is right exactly half of the time. Ids, padding and lengths are as in
 `course_lib.data.sequences`.
 """
@@ -15,13 +15,10 @@ from course_lib.checks import (
     check_even,
     check_lengths,
     check_range,
-    check_size,
 )
 from course_lib.data.sequences import PAD
 
-__all__ = [
-    "Labelled", "late_majority", "majority", "which_came_first",
-]  # fmt: skip
+__all__ = ["Labelled", "late_majority", "majority"]
 
 _IN_PAIRS = "sequences come in pairs"
 
@@ -38,32 +35,6 @@ class Labelled:
     best_accuracy: float  #: What the best rule reaches
     #: What the best rule reaches that counts tokens and ignores order.
     bag_accuracy: float
-
-
-def which_came_first(
-    n: int, *, seed: int, length: int = 16, n_symbols: int = 8
-) -> Labelled:
-    """Two marked symbols among others: class 1 if the first of them comes first.
-
-    Rows 2i and 2i+1 are the same sequence with the marked symbols exchanged: the same
-    tokens in different classes, so the accuracy of a bag of words is exactly 1/2. The
-    marked symbols are `n_symbols + 1` and `n_symbols + 2`.
-    """
-    check_even("n", n, _IN_PAIRS)
-    check_range("length", length, 2, why="for two symbols")
-    check_size("n_symbols", n_symbols)
-    rng = np.random.default_rng(seed)
-    tokens = rng.integers(1, n_symbols + 1, (n // 2, length))
-    places = rng.permuted(np.tile(np.arange(length), (n // 2, 1)), axis=1)[:, :2]
-    places.sort(axis=1)
-    pairs = np.repeat(tokens, 2, axis=0)
-    labels = _opposite_pairs(rng, n)
-    first, second = np.repeat(places, 2, axis=0).T
-    rows = np.arange(n)
-    pairs[rows, first] = np.where(labels == 1, n_symbols + 1, n_symbols + 2)
-    pairs[rows, second] = np.where(labels == 1, n_symbols + 2, n_symbols + 1)
-    names = ("second first", "first first")
-    return Labelled(pairs, np.full(n, length), labels, n_symbols + 3, names, 1.0, 0.5)
 
 
 def majority(

@@ -83,7 +83,7 @@ class Source:
         """Nats per symbol that no model can beat in the long run (eq. 2)."""
         return float(self.stationary @ entropy(self.emission))
 
-    def sample(self, n: int, length: int, *, seed: int) -> np.ndarray:
+    def sample(self, n: int, length: int, *, seed: int | list[int]) -> np.ndarray:
         """Draw sequences from the start state: `n length`, int64."""
         uniforms = np.random.default_rng(seed).random((n, length))
         edges = np.cumsum(self.emission, axis=1)

@@ -3,9 +3,9 @@
 Each file was made by a committed command, `book/checkpoints/<name>.py`, that goes on
 with the very run that its page begins, or makes the one that it describes. Most hold
 weights in PyTorch's layout, which `load_weights` of either wing reads; those of
-"forecasting", "modern-block" and "multi-head-in-depth" say where trainings ended, that
-of "seq2seq" what networks wrote, and that of "assistants" how likely six answers are to
-models that were tuned.
+"modern-block" and "multi-head-in-depth" say where trainings ended, that of "seq2seq"
+what networks wrote, and that of "assistants" how likely six answers are to models that
+were tuned.
 """
 
 from pathlib import Path

@@ -139,22 +139,6 @@ def test_a_row_reads_its_own_word_and_those_before_and_says_the_next():
     assert rows == [said[: i + 2] for i in range(len(said) - 1)]
 
 
-@pytest.mark.parametrize("way", [0, 1], ids=["from 0", "from anywhere"])
-def test_the_positions_drawn_as_seen_are_those_that_training_meets(way):
-    drawing = load("positions_in_depth")
-    n, short = drawing.LONG, drawing.SHORT
-    met = np.zeros((n, n), dtype=bool)
-    for start in range(n - short + 1) if way else (0,):
-        met[start : start + short, start : start + short] = True
-    figure = drawing.seen()
-    blue = [figure.axes[0].patches[1], figure.axes[1].patches[0]][way]
-    shape = blue.get_patch_transform().transform_path(blue.get_path())
-    middles = ((k + 0.5 + 0.1 * np.sign(k - q), q + 0.5) for q, k in np.ndindex(n, n))
-    drawn = [shape.contains_point(place) for place in middles]  # none lies on an edge
-    plt.close(figure)
-    np.testing.assert_array_equal(np.reshape(drawn, (n, n)), met)
-
-
 @pytest.mark.parametrize(
     ("network", "steps"),
     [("recurrent", None), ("dilated", 3), ("bahdanau", 2), ("self_attention", 1)],

@@ -190,21 +190,6 @@ def modern_variants(made):
 # Of each file its arrays, and the axes that count runs: None for any number of them.
 SWEEPS = {
     "assistants": lambda made: dict.fromkeys(stored("assistants"), (len(made.STARTS),)),
-    "forecasting": lambda made: (
-        {
-            "settings": (None, len(made.SETTING_STARTS)),
-            "histories": (None, len(made.DRAWS)),
-            "race, 50 steps": (len(made.RACE_STARTS),),
-        }
-        | {
-            f"{what}, {kind}": axes
-            for kind in ("PyTorch", "NNX")
-            for what, axes in (
-                ("ablation", (None, len(made.ABLATION_STARTS))),
-                ("race", (len(made.RACE_STARTS),)),
-            )
-        }
-    ),
     "modern_block": lambda made: dict.fromkeys(
         modern_variants(made)[0], (len(made.RATES), len(made.STARTS))
     ),

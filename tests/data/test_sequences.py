@@ -94,24 +94,9 @@ def test_reversal_reverses_and_pads_on_the_right():
     assert task.targets.max() == task.vocab_size - 1
 
 
-def test_which_came_first_is_labeled_by_order():
-    task = data.which_came_first(202, seed=13, length=11, n_symbols=3)
-    for tokens, label in zip(task.tokens, task.labels, strict=True):
-        sequence = list(tokens)
-        assert sequence.count(4) == sequence.count(5) == 1
-        assert label == (sequence.index(4) < sequence.index(5))
-
-
-@pytest.mark.parametrize(
-    "task",
-    [
-        data.which_came_first(202, seed=13, length=11),
-        data.late_majority(202, seed=17, side=7),
-    ],
-    ids=["which came first", "late majority"],
-)
-def test_the_same_bag_has_both_classes_equally_often(task):
+def test_the_same_bag_has_both_classes_equally_often():
     """So any rule that sees only the bag is right exactly half the time."""
+    task = data.late_majority(202, seed=17, side=7)
     counts = bags(task.tokens, task.vocab_size)
     assert (counts[::2] == counts[1::2]).all()
     assert (task.labels[::2] == 1 - task.labels[1::2]).all()
@@ -172,8 +157,7 @@ def test_chance_and_loss_agree_for_a_key():
     [
         (lambda: data.recall(3, seed=0, distance=5, length=5), "less than length"),
         (lambda: data.reversal(3, seed=0, min_length=9, max_length=5), "at most"),
-        (lambda: data.which_came_first(3, seed=0), "n must be even"),
-        (lambda: data.which_came_first(4, seed=0, length=1), "at least 2"),
+        (lambda: data.late_majority(3, seed=0), "n must be even"),
         (lambda: data.late_majority(4, seed=0, side=6), "nearest that fits is 5"),
         (lambda: data.majority(4, seed=0, highest=4), "highest must be at least 5"),
         (lambda: data.majority(4, seed=0, ties="A"), "ties must be one of"),

@@ -62,7 +62,7 @@ def lead(
     app: Sphinx, pagename: str, template: str, context: dict[str, Any], tree: Any
 ) -> None:
     """Before a page is written: set what *previous* and *next* lead to."""
-    roads = neighbors(app.env.external_site_map)
+    roads = neighbors(vars(app.env)["external_site_map"])
     if pagename not in roads:
         return
     *ends, detour = roads[pagename]

@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-import road
+import navigation
 
 
 class Map(dict):
@@ -25,7 +25,7 @@ class Map(dict):
 
 def test_next_follows_the_road_and_a_detour_leads_back():
     site = Map({"intro": ["a", "b", "c"], "a": ["a1", "a2"], "a2": ["a3"], "c": ["c1"]})
-    assert road.neighbors(site) == {
+    assert navigation.neighbors(site) == {
         "intro": (None, "a", False),
         "a": ("intro", "b", False),
         "a1": ("a", "b", True),
@@ -42,6 +42,6 @@ def test_each_page_counts_its_figures_and_equations_from_one():
         "a": {"figure": {"x": (1,), "y": (2,)}, "displaymath": {"e": (1,)}},
         "b": {"figure": {"v": (10,), "u": (9,), "w": (11,)}},
     }
-    road.number_by_page(None, SimpleNamespace(toc_fignumbers=numbers))
+    navigation.number_by_page(None, SimpleNamespace(toc_fignumbers=numbers))
     assert numbers["a"]["figure"] == {"x": (1,), "y": (2,)}
     assert numbers["b"]["figure"] == {"u": (1,), "v": (2,), "w": (3,)}
