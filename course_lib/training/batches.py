@@ -17,7 +17,7 @@ from course_lib.config import TrainConfig
 
 __all__ = ["Batches", "Windows", "in_turn"]
 
-Batch = tuple[np.ndarray, ...]
+Batch = tuple[Any, ...]  # NumPy arrays, or the framework's own
 
 
 class Batches:
