@@ -302,8 +302,7 @@ class ListWords(SphinxDirective):
         text = ["| You may know it as | Here |", "|---|---|"]
         for word, name in rows:
             cell = word if word[0].isalpha() and "(" not in word else f"`{word}`"
-            is_label = name.startswith("sec-")
-            link = f"[](#{name})" if is_label else f"[](../{name}.md)"
+            link = f"[](../{name}.md)" if "/" in name else f"[](#{name})"
             text.append(f"| {cell} | {link} |")
         return self.parse_text_to_nodes("\n".join(text))
 
