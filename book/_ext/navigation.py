@@ -12,7 +12,7 @@ a detour. So:
 """
 
 import html
-import re
+import sys
 from collections.abc import Iterable
 from copy import deepcopy
 from pathlib import Path
@@ -21,7 +21,9 @@ from typing import Any
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
-MINUTES = re.compile(r"^\*(?:[A-Z][a-z]+ · )?(\d+) minutes", re.MULTILINE)
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tools"))
+
+from limits import find_road_sign
 
 
 def neighbors(site_map: Any) -> dict[str, tuple[str | None, str | None, bool]]:
@@ -71,8 +73,8 @@ def lead(
         if page in app.env.titles:
             title = html.escape(app.env.titles[page].astext())
             back = "Back to " if detour and name == "prev" else ""
-            took = MINUTES.search(Path(app.env.doc2path(page)).read_text("utf-8"))
-            time = f" · {took[1]} minutes" if took else ""
+            sign = find_road_sign(Path(app.env.doc2path(page)).read_text("utf-8"))
+            time = f" · {sign['minutes'].partition(',')[0]}" if sign else ""
             link = context["pathto"](page)
             context[name] = {"link": link, "title": f"{back}{title}{time}"}
 

@@ -32,7 +32,7 @@ import jupytext
 import nbformat
 import yaml
 from kernels import KEY, describe_machine, kernel_environment
-from limits import SETUP_TAG, end_of_head, measure, read_notebook, write_minutes
+from limits import SETUP_TAG, end_of_head, measure, write_minutes
 from nbformat import NotebookNode
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -158,7 +158,10 @@ def read_pair(text_path: Path, url: str) -> Pair:
     """Read and compare a chapter's two files."""
     on_disk = text_path.read_text("utf-8")
     with_cell = with_setup_cell(on_disk, url)
-    text = write_minutes(with_cell, measure(with_cell, read_notebook(text_path)))
+    path = text_path.with_suffix(".ipynb")
+    raw = path.read_text("utf-8") if path.exists() else None
+    stored = nbformat.reads(raw, as_version=nbformat.NO_CONVERT) if raw else None
+    text = write_minutes(with_cell, measure(with_cell, stored))
     wanted = read_cells(text)
     problem = None
     if with_cell != on_disk:
@@ -166,12 +169,9 @@ def read_pair(text_path: Path, url: str) -> Pair:
     elif text != on_disk:
         problem = "the minutes under the title are outdated"
     refreshed = None
-    path = text_path.with_suffix(".ipynb")
-    if not path.exists():
+    if stored is None:
         problem = "the notebook is missing"
     else:
-        raw = path.read_text("utf-8")
-        stored = nbformat.reads(raw, as_version=nbformat.NO_CONVERT)
         # The cell for Colab prints nothing: a new address needs no new execution.
         new, old = (
             [c for c in code_of(nb) if "google.colab" not in c[0]]
@@ -324,8 +324,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         failed = 0
         for text in texts:
             try:
-                done = mend(read_pair(text, url), timeout, force=options.force)
-                mend(read_pair(text, url), timeout, force=False)  # what it now prints
+                pair = read_pair(text, url)
+                done = mend(pair, timeout, force=options.force)
+                if options.force or pair.refreshed is None:  # it may print more now
+                    mend(read_pair(text, url), timeout, force=False)
                 print(f"{text.stem}: {done}")
             except Exception as error:  # the others have their turn
                 print(f"{text.stem}: {error}", file=sys.stderr)

@@ -111,15 +111,3 @@ class TrainConfig:
                 "warmup must end before the last step, or the rate never falls: got "
                 f"warmup={self.warmup}, steps={self.steps}."
             )
-
-    @classmethod
-    def short(cls, steps: int, learning_rate: float) -> "TrainConfig":
-        """Adam, whose rate rises for a tenth of the steps and then falls to 0."""
-        return cls(
-            steps=steps,
-            learning_rate=learning_rate,
-            schedule="linear",
-            warmup=steps // 10,
-            weight_decay=0.0,
-            clip=None,
-        )

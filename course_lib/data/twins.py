@@ -81,10 +81,10 @@ def _tables() -> tuple[np.ndarray, np.ndarray]:
     language = grammar()
     kinds = np.array([name.split(" ")[0] for name in language.classes])
     before = np.isin(kinds, ["determiner", "adjective", "noun", "preposition"])
-    verbs = np.isin(kinds, ["verb", "intransitive"])
     placed = np.array([state[:2] == ("placed", "statement") for state in reachable()])
     inside = np.where(before[:, None, None], language.source.table, 0)
-    return inside, np.where(placed[:, None] & verbs, language.source.emission, 0)
+    ends = placed[:, None] & language.is_verb
+    return inside, np.where(ends, language.source.emission, 0)
 
 
 def _reverse(ids: np.ndarray) -> np.ndarray:
@@ -98,5 +98,6 @@ def _reverse(ids: np.ndarray) -> np.ndarray:
 
 def _needs_plural(ids: np.ndarray) -> bool:
     """Whether the first noun is a plural."""
-    classes = [grammar().classes[i] for i in ids]
-    return next(c for c in classes if c.startswith("noun")) == "noun plural"
+    language = grammar()
+    first = ids[language.is_noun[ids]][0]
+    return bool(language.is_plural[first])

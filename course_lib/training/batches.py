@@ -160,7 +160,10 @@ def batch_at(batches: Any) -> Callable[[int], Batch]:
 def config_of(
     batches: Any, learning_rate: float | None, config: TrainConfig | None
 ) -> TrainConfig:
-    """`fit`'s configuration: as given, or one pass through a list at a rate."""
+    """`fit`'s configuration: as given, or Adam for one pass through a list.
+
+    The rate then rises for a tenth of the steps and falls to 0.
+    """
     if learning_rate is None:
         return TrainConfig() if config is None else config
     if config is not None or not isinstance(batches, Sequence):
@@ -169,7 +172,15 @@ def config_of(
             f"got {type(batches).__name__} and config={config}. In a config it is "
             "TrainConfig(learning_rate=...), beside steps."
         )
-    return TrainConfig.short(max(1, len(batches)), learning_rate)
+    steps = max(1, len(batches))
+    return TrainConfig(
+        steps=steps,
+        learning_rate=learning_rate,
+        schedule="linear",
+        warmup=steps // 10,
+        weight_decay=0.0,
+        clip=None,
+    )
 
 
 def order_of(batches: Any) -> dict[str, Any]:
