@@ -253,6 +253,7 @@ WEEKEND = Limits(
     exercises=4,
 )
 WHOLE_MODEL = replace(WEEKEND, minutes=30, seconds=30)
+# Pages of the road beyond the weekend stand here too, each on a line.
 SPECIAL = {
     "block": WHOLE_MODEL,
     "masking": WHOLE_MODEL,
