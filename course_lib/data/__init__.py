@@ -20,6 +20,7 @@ from course_lib.data.markov import *
 from course_lib.data.masked import *
 from course_lib.data.numbers import *
 from course_lib.data.one_or_several import *
+from course_lib.data.presidents import *
 from course_lib.data.pronouns import *
 from course_lib.data.receipts import *
 from course_lib.data.relations import *
