@@ -40,11 +40,11 @@ from course_lib.config import GPTConfig
 from course_lib.data.presidents import SCALE, decade_token
 from course_lib.tokens import BPE
 
-STEPS, WARMUP = 11_000, 100
+STEPS, WARMUP = 9_000, 100
 PIECES, DECADES = 2048, 24  # byte pairs, and 1790s to 2020s
 LENGTH, BATCH = 128, 16
 MUON, ADAM, LEAST = 0.02, 3e-3, 0.03  # rates, and the share that the cosine ends with
-EVERY, SOME = 250, 8  # saved, and measured on one held-out window of 8
+EVERY, SOME = 250, 16  # saved, and measured on one held-out window of 16
 LOOK = (0, 100, 1000)  # steps at which it writes, and the last
 PROMPT, HOW = "The economy", {"temperature": 0.8, "top_p": 0.95, "max_new_tokens": 70}
 WHILE, YEARS = 1960, (1800, 1860, 1930, 1990, 2020)  # it learns, and afterwards
