@@ -45,11 +45,9 @@ class Presidents:
 
 
 def presidents() -> Presidents:
-    """Read the stored model.
+    """Read the stored model: `set_weights(model, stored.weights)` of either wing.
 
-    stored = data.presidents()
-    model = ct.GPT(stored.config)
-    ct.set_weights(model, stored.weights)
+    The model is made first, `ct.GPT(stored.config)` or `cn.GPT(stored.config, rngs=…)`.
     """
     try:
         from safetensors import safe_open
