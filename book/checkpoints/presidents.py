@@ -275,7 +275,8 @@ def store(run: Run, path: Path) -> None:
     """Write the file that `data.presidents` reads."""
     t = run.tokenizer
     tokenizer = {"tokens": t.tokens, "merges": t.merges, "byte_level": True}
-    about = {"history": json.dumps(run.told), "tokenizer": json.dumps(tokenizer)}
+    told = run.told | {"losses": [round(loss, 3) for loss in run.told["losses"]]}
+    about = {"history": json.dumps(told), "tokenizer": json.dumps(tokenizer)}
     save_file(squeeze(ct.get_weights(run.model)), path, about)
 
 

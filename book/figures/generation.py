@@ -1,14 +1,16 @@
-"""The picture of the page on generating text that is not drawn by its own cells.
+"""Two pictures of the page on generating text that are not drawn by its own cells.
 
-    python book/figures/generation.py   # generation-presidents.svg
+    python book/figures/generation.py   # generation-vote.svg, generation-presidents.svg
 
-How the GPT that the book stores learned to write like a president: its bits a byte of
-held-out addresses, and what it wrote on the way.
+The words that can follow "the small firm", with their probabilities. And how the GPT
+that the book stores learned to write like a president: its bits a byte of held-out
+addresses, and what it wrote on the way.
 """
 
 import textwrap
 
 import matplotlib.pyplot as plt
+import numpy as np
 from drawing import GRAY, INK, save_figures
 from matplotlib.figure import Figure
 
@@ -16,6 +18,27 @@ from course_lib import data, plot
 
 WIDTH, LINES = 74, 2  # of what it wrote
 COUNTS = (2, 5)  # pieces in the n-grams that are shown
+
+
+def vote() -> Figure:
+    """Bars for each word that can come next, verbs last and apart."""
+    language = data.grammar()
+    ids = np.array([language.encode("the small firm")])
+    after, verb = language.source.next_symbol(ids)[0, -1], language.is_verb
+    words = sorted(np.flatnonzero(after), key=lambda i: (verb[i], -after[i]))
+    figure, ax = plt.subplots(figsize=(6.4, 3.7))
+    for row, i in enumerate(words):
+        color = "blue" if verb[i] else "vermillion" if row == 0 else "gray"
+        ax.barh(row, after[i], color=plot.COLORS[color], height=0.7)
+        ax.text(after[i] + 0.004, row, f"{after[i]:.2f}", va="center")
+    blue = plot.COLORS["blue"]
+    ax.plot([0.17, 0.18, 0.18, 0.17], [2.7, 2.7, 10.3, 10.3], color=blue)
+    together = f"a verb: {after[verb].sum():.2f} together"
+    ax.text(0.19, 6.5, together, color=blue, va="center")
+    ax.set_yticks(range(len(words)), [language.words[i] for i in words])
+    ax.invert_yaxis()
+    ax.set(xlabel="probability of the next word", xlim=(0, 0.36))
+    return figure
 
 
 def presidents() -> Figure:
@@ -46,4 +69,4 @@ def presidents() -> Figure:
 
 
 if __name__ == "__main__":
-    save_figures(presidents)
+    save_figures(vote, presidents)
