@@ -261,6 +261,8 @@ SPECIAL = {
     "generation": WHOLE_MODEL,
     "peers": WHOLE_MODEL,
     "forecasting": WHOLE_MODEL,
+    "bert": WHOLE_MODEL,
+    "modern-block": WHOLE_MODEL,
     "recap": replace(WEEKEND, equations=6, folded=200, exercises=0),
 }
 ROAD = Limits(
