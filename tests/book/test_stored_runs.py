@@ -181,7 +181,7 @@ def test_vit_s_page_has_the_command_s_data_and_networks(rng):
 
 
 def modern_variants(made):
-    names = {"GPTConfig": GPTConfig, "language": data.grammar(), "T": 16}
+    names: dict[str, Any] = {"GPTConfig": GPTConfig, "data": data}
     names["replace"] = dataclasses.replace
     exec(cell("modern-block", "CHANGES = {"), names)
     return made.all_variants(names), names["CHANGES"]
