@@ -14,8 +14,10 @@ Sphinx and its extensions do nearly all of it. What they leave to do:
 - the scripts for running code in the page are left out: they fetch their program from
   elsewhere, and the book has no button for them. So is the one that folds boxes, which
   fold by themselves (exercises.py);
-- the address of the whole book leads to its first page, by a page with a name and an
-  icon, where sphinx-external-toc writes a line without either.
+- a preview has a picture: the first of the page that is no drawing, or else the book's;
+- the address of the whole book leads to its first page, by a page with a name, an icon
+  and what previews show, where sphinx-external-toc writes a line without them;
+- a page that isn't found leads to the first page, the map and the search.
 
 `site` would be its name, were that not one of Python's own modules.
 """
@@ -50,9 +52,20 @@ ENTRANCE = """\
 <meta charset="utf-8" />
 <title>{title}</title>
 <link rel="icon" href="_static/{icon}" />
+{told}
 <meta http-equiv="Refresh" content="0; url={first}" />
 <p><a href="{first}">{title}</a></p>
 </html>
+"""
+
+
+TOLD = re.compile(r'<meta (?:name="description"|property="og:[^"]+") [^>]*>')
+PICTURE = "_static/card.png"
+LOST = """\
+<h1>Page not found</h1>
+<p>There is no page at this address, or no longer. The
+<a href="{root}{first}.html">first page</a> has a map of all pages, and the
+<a href="{root}search.html">search</a> finds words on them.</p>
 """
 
 
@@ -87,7 +100,11 @@ def fill_in_addresses(_app: Sphinx, config: Config) -> None:
     for name, value in {
         "ogp_site_url": config.html_baseurl,
         "ogp_site_name": config.html_title,
-        "notfound_urls_prefix": urlparse(config.html_baseurl).path or "/",
+        "notfound_urls_prefix": (root := urlparse(config.html_baseurl).path or "/"),
+        "notfound_context": {
+            "title": "Page not found",
+            "body": LOST.format(root=root, first=config.root_doc),
+        },
     }.items():
         if name in config:
             config[name] = value
@@ -131,14 +148,25 @@ def describe(document: nodes.document) -> str | None:
     return None
 
 
+def preview(app: Sphinx, document: nodes.document | None) -> str:
+    """Give the address of a page's picture for previews: the first that a cell drew."""
+    drawn = [] if document is None else document.findall(nodes.image)
+    files = (app.builder.images.get(image["uri"], "") for image in drawn)
+    name = next((name for name in files if name.endswith(".png")), None)
+    place = f"{app.builder.imagedir}/{name}" if name else PICTURE
+    return app.config.html_baseurl + place
+
+
 def add_description(
-    _app: Sphinx,
+    app: Sphinx,
     _page: str,
     _template: str,
     context: dict[str, Any],
     document: nodes.document | None,
 ) -> None:
-    """Put the description into a page's head, unless its author gave one."""
+    """Put the description into a page's head, unless its author gave one; a picture."""
+    told = f'\n<meta property="og:image" content="{preview(app, document)}" />'
+    context["metatags"] = context.get("metatags", "") + told
     text = describe(document) if document is not None else None
     if not text or 'name="description"' in context.get("metatags", ""):
         return
@@ -172,6 +200,7 @@ def open_first_page(app: Sphinx, exception: Exception | None) -> None:
         title=html.escape(app.config.html_title),
         icon=Path(app.config.html_favicon or "favicon.ico").name,
         first=first,
+        told="\n".join(TOLD.findall(Path(app.outdir, first).read_text("utf-8"))),
     )
     Path(app.outdir, "index.html").write_text(entrance, "utf-8")
 
