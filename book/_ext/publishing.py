@@ -5,7 +5,9 @@ Sphinx and its extensions do nearly all of it. What they leave to do:
 
 - addresses that the published site must know of itself (sitemap, previews, the page
   for what is not found) follow from the repository's, which `_config.yml` names once,
-  as it does the book's title. A page writes `{{ repository }}` and gets that address;
+  as it does the book's title. A page writes `{{ repository }}` and gets that address,
+  or `{{ colab }}` and gets the one at which Colab opens the repository's notebooks;
+- the homework's notebooks for students lie in one archive a framework as well;
 - citations have round brackets, Vaswani et al. (2017): sphinxcontrib-bibtex learns
   that only by being told in Python;
 - what a page says of itself to search engines and in previews are the first sentences
@@ -26,6 +28,7 @@ import html
 import os
 import re
 import sys
+import zipfile
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -113,7 +116,11 @@ def fill_in_addresses(_app: Sphinx, config: Config) -> None:
 def name_repository(app: Sphinx, _docname: str, source: list[str]) -> None:
     """When a page is read: put the repository's address where it is asked for."""
     address = app.config.html_theme_options.get("repository_url", "").rstrip("/")
-    source[0] = source[0].replace("{{ repository }}", address)
+    colab = (
+        f"https://colab.research.google.com/github{urlparse(address).path}/blob/main"
+    )
+    for name, meant in {"repository": address, "colab": colab}.items():
+        source[0] = source[0].replace(f"{{{{ {name} }}}}", meant)
 
 
 def shorten(text: str, limit: int = LIMIT) -> str:
@@ -205,6 +212,16 @@ def open_first_page(app: Sphinx, exception: Exception | None) -> None:
     Path(app.outdir, "index.html").write_text(entrance, "utf-8")
 
 
+def pack_homework(app: Sphinx, exception: Exception | None) -> None:
+    """After the build: put all assignments of a framework into an archive."""
+    folder = Path(app.srcdir, "homework", "student")
+    for wing in ("torch", "nnx") if not exception and folder.exists() else ():
+        target = Path(app.outdir, "_static", f"homework-{wing}.zip")
+        with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+            for notebook in sorted(folder.glob(f"*-{wing}.ipynb")):
+                archive.write(notebook, notebook.name)
+
+
 def keep_sources(_app: Sphinx, env: Any) -> None:
     """After pages are read: without git they have no date, but still their buttons.
 
@@ -241,4 +258,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("html-page-context", add_description, priority=400)
     app.connect("html-page-context", drop_unused, priority=900)
     app.connect("build-finished", open_first_page)
+    app.connect("build-finished", pack_homework)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
