@@ -60,10 +60,10 @@ def test_the_map_links_every_page_of_the_ways_with_its_minutes():
         app=SimpleNamespace(builder=builder),
         note_dependency=noted.append,
     )
-    document = SimpleNamespace(settings=SimpleNamespace(env=env), reporter=None)
-    state = SimpleNamespace(document=document, reporter=None)
+    document = SimpleNamespace(settings=SimpleNamespace(env=env))
+    state = SimpleNamespace(document=document)
     (road,) = navigation.Road(
-        "road", [], {}, [], 1, 0, "", state, SimpleNamespace()
+        "road", [], {}, [], 1, 0, "", state, SimpleNamespace(reporter=None)
     ).run()
     linked = [link["refuri"] for link in road.findall(nodes.reference)]
     text = (ROOT / "_toc.yml").read_text("utf-8")
