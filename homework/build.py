@@ -210,7 +210,7 @@ def keep_seed(folder: Path, *, new: bool = False) -> int:
     if new or not file.exists():
         folder.mkdir(parents=True, exist_ok=True)
         file.touch(mode=0o600)
-        file.write_text(json.dumps(secrets.randbelow(2**31)))
+        file.write_text(json.dumps(secrets.randbits(128)))
     return int(json.loads(file.read_text()))
 
 
