@@ -261,6 +261,8 @@ SPECIAL = {
     "generation": WHOLE_MODEL,
     "peers": WHOLE_MODEL,
     "forecasting": WHOLE_MODEL,
+    "long-sequences": WEEKEND,
+    "graphs-and-sets": WEEKEND,
     "recap": replace(WEEKEND, equations=6, folded=200, exercises=0),
 }
 ROAD = Limits(
