@@ -260,6 +260,7 @@ SPECIAL = {
     "gpt": WHOLE_MODEL,
     "generation": WHOLE_MODEL,
     "recurrence": WHOLE_MODEL,
+    "scale": WHOLE_MODEL,
     "peers": WHOLE_MODEL,
     "forecasting": WHOLE_MODEL,
     "recap": replace(WEEKEND, equations=6, folded=200, exercises=0),
