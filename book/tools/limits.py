@@ -259,6 +259,8 @@ SPECIAL = {
     "masking": WHOLE_MODEL,
     "gpt": WHOLE_MODEL,
     "generation": WHOLE_MODEL,
+    "recurrence": WHOLE_MODEL,
+    "scale": WHOLE_MODEL,
     "peers": WHOLE_MODEL,
     "forecasting": WHOLE_MODEL,
     "long-sequences": WEEKEND,
