@@ -20,7 +20,7 @@ from book_scripts import page as text_of
 from safetensors.numpy import load_file
 
 from course_lib import data, hub
-from course_lib.config import GPTConfig, TrainConfig, ViTConfig
+from course_lib.config import GPTConfig, TrainConfig
 
 
 @cache
@@ -151,10 +151,7 @@ def test_the_page_on_rewards_loads_that_model_in_double_precision():
 
 
 def test_vit_s_page_in_depth_has_the_command_s_shapes():
-    made = command("vit")
-    names = {"data": data, "np": np, "ViTConfig": ViTConfig}
-    for words in ("def drawn_images(", "shapes_config = "):
-        exec(cell("vit-in-depth", words), names)
+    made, names = command("vit"), page("vit_in_depth")
     assert names["shapes_config"] == made.MODEL
     shown = names["shapes"], names["what"]
     for mine, theirs in zip(shown, made.images(made.N_TEST, made.TEST), strict=True):
