@@ -265,6 +265,7 @@ SPECIAL = {
     "forecasting": WHOLE_MODEL,
     "long-sequences": WEEKEND,
     "graphs-and-sets": WEEKEND,
+    "vit": WHOLE_MODEL,
     "recap": replace(WEEKEND, equations=6, folded=200, exercises=0),
 }
 ROAD = Limits(
