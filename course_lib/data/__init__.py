@@ -6,6 +6,7 @@ of an oracle) beside its arrays. A new module lists its names in `__all__`, and 
 adds one line.
 """
 
+from course_lib.data.addresses import *
 from course_lib.data.classification import *
 from course_lib.data.drawn_shapes import *
 from course_lib.data.english import *
