@@ -20,7 +20,13 @@ from course_lib import plot
 
 ROOT = Path(drawing.__file__).resolve().parents[2]
 
-ECONOMIST = {"peers", "identification", "forecasting", "forecasting-macro"}
+ECONOMIST = {
+    "peers",
+    "identification",
+    "forecasting",
+    "forecasting-macro",
+    "text-as-data",
+}
 ENGINEER = {
     "modern-block",
     "kv-cache",

@@ -261,6 +261,7 @@ SPECIAL = {
     "generation": WHOLE_MODEL,
     "peers": WHOLE_MODEL,
     "forecasting": WHOLE_MODEL,
+    "text-as-data": replace(WEEKEND, seconds=30),
     "recap": replace(WEEKEND, equations=6, folded=200, exercises=0),
 }
 ROAD = Limits(

@@ -14,4 +14,5 @@ def test_an_unknown_name_lists_the_known_ones():
 def test_every_file_is_small_and_found_by_its_name():
     for file in _FOLDER.glob("*.safetensors"):
         assert data.trained(file.stem) == file
-        assert file.stat().st_size < 1_000_000
+        vectors = file.stem == "text-as-data"  # a row for each of thousands of texts
+        assert file.stat().st_size < (3_000_000 if vectors else 1_000_000)
