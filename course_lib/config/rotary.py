@@ -109,3 +109,16 @@ class RotaryScaling:
             keep = 1 - (pairs - first) / (last - first)
         keep = keep.clip(0, 1)
         return (1 - keep) * theta / s + keep * theta
+
+
+def speeds(
+    d_head: int, base: float, scaling: RotaryScaling | None, pace: float
+) -> tuple[float, ...]:
+    """Angles per position of the pairs of a head, as plain numbers.
+
+    As tensors they would keep the device, or the mode, that they were made in.
+    """
+    if scaling is not None:
+        return tuple((pace * scaling.speeds(d_head, base)).tolist())
+    exponents = np.arange(0, d_head, 2) / d_head
+    return tuple((pace * float(base) ** -exponents).tolist())

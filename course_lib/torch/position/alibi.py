@@ -6,7 +6,6 @@ Press et al. 2022, section 3, arXiv:2108.12409.
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import torch
 from jaxtyping import Float
@@ -51,7 +50,8 @@ def alibi_bias(
     queries = first + torch.arange(n_queries, device=like.device)
     distance = abs(queries[:, None] - torch.arange(n_keys, device=like.device))  # T S
     dtype = torch.promote_types(like.dtype, torch.float32)
-    slopes = _slopes(n_heads, dtype, like.device)
+    slopes = torch.tensor(alibi_slopes(n_heads), dtype=dtype)
+    slopes = slopes.to(like.device, non_blocking=True)
     return (-slopes[:, None, None] * distance).to(like.dtype)
 
 
@@ -69,9 +69,3 @@ class ALiBi(Positions):
     ) -> Float[Tensor, "H T S"]:
         """Eq. 1."""
         return alibi_bias(self.n_heads, n_queries, n_keys, offset=offset, like=like)
-
-
-@lru_cache(maxsize=8)
-@torch.inference_mode(False)
-def _slopes(n_heads: int, dtype: torch.dtype, device: torch.device) -> Tensor:
-    return torch.tensor(alibi_slopes(n_heads), dtype=dtype, device=device)
