@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from course_lib.checks import check_choice, check_positive, check_size
+from course_lib.checks import check_choice, check_positive, check_size, make_plain
 
 __all__ = ["ROTARY_SCALINGS", "RotaryScaling"]
 
@@ -60,6 +60,7 @@ class RotaryScaling:
     attention_factor: float | None = None
 
     def __post_init__(self):
+        make_plain(self)
         check_choice("kind", self.kind, ROTARY_SCALINGS)
         names = ("factor", "beta_fast", "beta_slow")
         for name in (*names, "low_freq_factor", "high_freq_factor"):

@@ -24,7 +24,7 @@ def alibi_slopes(n_heads: int) -> list[float]:
     filled up as in the authors' code, with every other slope of the next power of two.
     """
     check_size("n_heads", n_heads)
-    power = 2 ** (n_heads.bit_length() - 1)
+    power = 2 ** (int(n_heads).bit_length() - 1)
     slopes = [2.0 ** (-8 * (h + 1) / power) for h in range(power)]
     between = [2.0 ** (-4 * (2 * h + 1) / power) for h in range(n_heads - power)]
     return slopes + between
