@@ -68,6 +68,11 @@ def rename(arrays: Arrays, conversion: Conversion) -> Arrays:
         if ours is None:
             found[repr(name)] = array  # in quotes it can be no name of ours
             continue
+        if array.dtype.kind != "f":
+            raise ValueError(
+                f"{name} must hold floating-point numbers, the model's weights: got "
+                f"{array.dtype}. A quantized checkpoint is not read."
+            )
         axes = conversion.squeeze.get(inner, ())
         if array.ndim > max(axes, default=-1) and {*array.shape[: len(axes)]} == {1}:
             array = array.squeeze(axes)
@@ -81,3 +86,22 @@ def rename(arrays: Arrays, conversion: Conversion) -> Arrays:
             )
         found[ours], source[ours] = array, name
     return found
+
+
+def in_their_names(text: str, conversion: Conversion) -> str:
+    """A text about parameters of ours, with the file's names behind them."""
+    theirs: dict[str, str] = {}
+    for name, ours in conversion.table.items():
+        theirs.setdefault(ours, name)
+
+    def both(found: re.Match[str]) -> str:
+        name, (part, _, leaf) = found[0], found[0].rpartition(".")
+        whole, number = theirs.get(generic(name)), re.search(r"\.(\d+)\.", name)
+        if whole is None and generic(part) in theirs:
+            whole = f"{theirs[generic(part)]}.{leaf}"
+        if whole is None:
+            return name
+        whole = whole.replace("#", number[1]) if number else whole
+        return f"{name} (there {conversion.prefix}{whole})"
+
+    return re.sub(r"(?<!')\b[a-z_]+(\.\w+)+", both, text)

@@ -13,6 +13,7 @@ import numpy as np
 from flax import nnx
 from jax import Array
 
+from course_lib.arrays import to_numpy
 from course_lib.checks import check_weights
 
 __all__ = ["from_builtin", "get_weights", "set_weights"]
@@ -47,7 +48,7 @@ def _parameters(model: nnx.Module) -> dict[str, tuple[nnx.Param, tuple[int, ...]
 def get_weights(model: nnx.Module) -> dict[str, np.ndarray]:
     """Copy every parameter out of a model: arrays by path, in PyTorch's layout."""
     return {
-        name: np.array(p[...]).transpose(axes)
+        name: to_numpy(p[...]).copy().transpose(axes)
         for name, (p, axes) in _parameters(model).items()
     }
 
@@ -67,16 +68,20 @@ def _check(model: nnx.Module, weights: dict[str, np.ndarray]) -> None:
     check_weights(shapes, weights)
 
 
-def _array(p: nnx.Param, axes: tuple[int, ...], array: np.ndarray) -> Array:
+def _array(
+    p: nnx.Param, axes: tuple[int, ...], array: np.ndarray, dtype: Any = None
+) -> Array:
     """In NNX's layout. It may go on using the memory of `array`."""
     turned = array.transpose(np.argsort(axes))
-    return jax.device_put(np.asarray(turned, dtype=p.dtype, order="C"))
+    dtype = p.dtype if dtype is None else dtype
+    return jax.device_put(np.asarray(turned, dtype=dtype, order="C"))
 
 
 def from_weights(
     piece: Callable[..., nnx.Module],
     weights: dict[str, np.ndarray],
     *args: Any,
+    dtype: str = "float32",
     **options: Any,
 ) -> nnx.Module:
     """`piece(*args, **options)` with these weights, which are taken out of the dict.
@@ -90,7 +95,7 @@ def from_weights(
     filled = []
     for path, p in nnx.to_flat_state(shapes):
         name, axes = _torch_name(path, p)
-        filled.append((path, p.replace(_array(p, axes, weights.pop(name)))))
+        filled.append((path, p.replace(_array(p, axes, weights.pop(name), dtype))))
     for i, (path, stream) in enumerate(nnx.to_flat_state(streams)):
         is_key = isinstance(stream, nnx.RngKey)
         start = jax.random.key(i) if is_key else np.zeros(stream.shape, np.uint32)

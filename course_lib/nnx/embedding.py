@@ -27,3 +27,4 @@ class Embedding(_Embed):
         check_sizes(vocab_size=vocab_size, d_model=d_model)
         check_noise(std, "std")
         super().__init__(vocab_size, d_model, embedding_init=normal(std), rngs=rngs)
+        self.dtype: Any = None  # the table's own, also once its weights are cast
