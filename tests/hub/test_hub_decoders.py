@@ -321,7 +321,7 @@ def test_a_missing_weight_is_named_as_the_file_would(tmp_path):
     refuse(tmp_path, f"blocks.1.feed_forward.up_proj.weight .there {gone}.. Not")
 
 
-@pytest.mark.parametrize("kind", ["int8", "bool"])
+@pytest.mark.parametrize("kind", ["int32", "bool"])
 def test_weights_that_are_no_floats_are_refused(tmp_path, kind):
     save(decoder("llama"), tmp_path)
     name = "model.layers.1.mlp.up_proj.weight"
@@ -404,7 +404,6 @@ def test_weights_may_be_read_in_16_bits_to_write(wing, rng, tmp_path, dtype):
         ("llama", {"rope_parameters": "x"}, "one is of another"),
         ("llama", {"rms_norm_eps": "1e-6"}, "norm_eps must be positive.* got '1e-6'"),
         ("llama", {"num_hidden_layers": "3"}, "n_layers must be a whole number"),
-        ("qwen2", {"max_window_layers": "all"}, "one is of another"),
         ("gemma3", {"query_pre_attn_scalar": "x"}, "one is of another"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
