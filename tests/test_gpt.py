@@ -1,13 +1,15 @@
 """GPT: what is its own beside `test_models`: positions, forms of today, its start."""
 
 import dataclasses
+import warnings
 
 import numpy as np
+import pytest
 from models import MODELS, B, T, V, randomize
 from wings import assert_close, each
 
 from course_lib import oracle
-from course_lib.config import POSITIONS, ROTARY_SCALINGS, RotaryScaling
+from course_lib.config import POSITIONS, ROTARY_SCALINGS, GPTConfig, RotaryScaling
 
 CASE = MODELS["GPT"]
 CONFIG = CASE.config
@@ -97,3 +99,17 @@ def test_without_a_table_no_length_is_too_long(wing, rng, position):
     model = CASE.build(wing, position=position)
     logits = model(wing.array(draw(rng, t=2 * MAX)))
     assert np.isfinite(wing.numpy(logits)).all()
+
+
+@pytest.mark.parametrize("position", POSITIONS)
+def test_a_gpt_compiles_as_one_graph(position):
+    torch, lib = pytest.importorskip("torch"), pytest.importorskip("course_lib.torch")
+    config = GPTConfig(
+        vocab_size=5, max_len=7, d_model=12, n_layers=1, n_heads=2, position=position
+    )
+    model, ids = lib.GPT(config).eval(), torch.tensor([[1, 2, 3]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # the compiler's own
+        compiled = torch.compile(model, fullgraph=True, backend="eager")
+        found = compiled(ids)
+    np.testing.assert_array_equal(found.detach(), model(ids).detach())

@@ -11,7 +11,8 @@ import numpy as np
 __all__ = [
     "check_choice", "check_divides", "check_even", "check_experts", "check_heads",
     "check_lengths", "check_noise", "check_positive", "check_range", "check_rate",
-    "check_size", "check_sizes", "check_whole", "make_plain", "nearest_divisor", "stated",
+    "check_size", "check_sizes", "check_whole", "make_plain", "nearest_divisor",
+    "stated",
 ]  # fmt: skip
 
 

@@ -38,8 +38,8 @@ class TrainConfig:
         clip: Gradient clipping: the largest norm allowed, all parameters taken as one
             vector; longer gradients are scaled down to it. None means no limit.
         accumulate: Gradient accumulation: equal parts that each batch is worked through
-            in. More parts need less memory, and change nothing else if the loss returns a
-            sum and a count. Of means, each part's counts the same, however much of it
+            in. More parts need less memory, and change nothing else if the loss returns
+            a sum and a count. Of means, each part's counts the same, however much of it
             is padding.
         precision: "float32" (each parameter's own dtype) or "bfloat16" (mixed
             precision: linear layers and convolutions multiply in 16 bits; weights,

@@ -161,8 +161,8 @@ def check_scored(scores: Any, where: str) -> None:
     """Refuse scores or probabilities with NaN among them, which rank no token."""
     if np.isnan(scores).any():
         raise ValueError(
-            f"a model must score each next token with a number: got NaN or infinity "
-            f"for {where}. Its weights may have diverged in training: load earlier ones."
+            "a model must score each next token with a number: got NaN or infinity for "
+            f"{where}. Its weights may have diverged in training: load earlier ones."
         )
 
 

@@ -289,8 +289,11 @@ BAD = {
         r"a stop word must be a sequence of token ids: got 1\. Several stop words are",
     ),
     "no penalty": ({"repetition_penalty": 0.0}, "repetition_penalty must be"),
-    "a stop token below 0": ({"stop_token": -1}, "from 0 to 12: got -1 in a stop token"),
-    "a stop token of none": ({"stop_token": V}, "from 0 to 12: got 13 in a stop token"),
+    "a stop token below 0": (
+        {"stop_token": -1},
+        "from 0 to 12: got -1 in a stop token",
+    ),
+    "a stop token of none": ({"stop_token": V}, "0 to 12: got 13 in a stop token"),
     "half a stop token": ({"stop_token": 1.5}, r"got 1\.5 in a stop token"),
     "NumPy's 0 tokens": ({"max_new_tokens": np.int64(0)}, "max_new_tokens must be"),
     "NumPy's no token to draw from": ({"top_k": np.int64(0)}, "top_k must be"),
@@ -335,7 +338,9 @@ def test_a_prompt_may_be_any_sequence_of_whole_numbers(wing, models):
 
 def test_numpys_numbers_are_settings_as_pythons_are(wing, models, no_hook):
     plain = {"max_new_tokens": 3, "seed": 7, "stop_token": 2, "top_k": 5, "top_p": 0.5}
-    numpys = {k: (np.float32 if k == "top_p" else np.int64)(v) for k, v in plain.items()}
+    numpys = {
+        k: (np.float32 if k == "top_p" else np.int64)(v) for k, v in plain.items()
+    }
     expected = wing.lib.generate(models(wing), PROMPTS, **plain)
     assert wing.lib.generate(models(wing), PROMPTS, **numpys) == expected
 

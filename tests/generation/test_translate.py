@@ -44,7 +44,9 @@ def write(wing, model, ids, n=7, **options):
 
 def unwritten(wing, model, ids, n):
     """A token that does not end a text of n tokens."""
-    return next(t for t in range(V) if len(write(wing, model, ids, n, stop_token=t)[0]) == n)
+    return next(
+        t for t in range(V) if len(write(wing, model, ids, n, stop_token=t)[0]) == n
+    )
 
 
 KINDS = pytest.mark.parametrize("kind", ["transformer", "recurrent"])

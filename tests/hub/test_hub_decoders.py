@@ -63,7 +63,9 @@ def decoder(family, seed=0, **options):
     draw = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for name, p in made.named_parameters():
-            ones = p.ndim == 1 and name.endswith("norm.weight") and "gemma" not in family
+            ones = (
+                p.ndim == 1 and name.endswith("norm.weight") and "gemma" not in family
+            )
             size = 0.8 if "embed_tokens" in name else 0.2 if p.ndim == 1 else 0.3
             p.copy_(size * torch.randn(p.shape, generator=draw) + ones)
     return made.eval()
@@ -347,7 +349,9 @@ def test_weights_may_be_read_in_16_bits_to_write(wing, rng, tmp_path, dtype):
     got = np.asarray(to_numpy(ours(ids)), "float32")
     assert np.abs(got - expected).max() < 0.05 * np.abs(expected).max()
     texts = [
-        wing.lib.generate(ours, [[1, 2, 3]], max_new_tokens=5, temperature=0.0, use_cache=c)
+        wing.lib.generate(
+            ours, [[1, 2, 3]], max_new_tokens=5, temperature=0.0, use_cache=c
+        )
         for c in (True, False)
     ]
     assert texts[0] == texts[1]
