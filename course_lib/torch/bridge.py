@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch.overrides import TorchFunctionMode
 
 from course_lib.arrays import to_numpy
@@ -68,9 +68,10 @@ class _NoStart(TorchFunctionMode):
     def __torch_function__(
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
-        if func in (Tensor.normal_, Tensor.uniform_):
-            return args[0]
-        return func(*args, **(kwargs or {}))
+        given = kwargs or {}
+        if func is nn.init.normal_:
+            return given["tensor"]
+        return func(*args, **given)
 
 
 def _fill(model: nn.Module, weights: dict[str, np.ndarray]) -> None:
