@@ -53,7 +53,8 @@ class Sinusoidal(Positions, nnx.Module):
     ):
         check_size("max_len", max_len)
         check_even("d_model", d_model)
-        self.max_len, self.d_model, self.interleaved = max_len, d_model, interleaved
+        self.max_len = self.n_rows = max_len
+        self.d_model, self.interleaved = d_model, interleaved
 
     def __call__(
         self,
@@ -64,9 +65,9 @@ class Sinusoidal(Positions, nnx.Module):
     ) -> Float[Array, "T D"]:
         """Rows of `n_positions` positions from `offset` on, in `like`'s dtype."""
         dtype = jnp.dtype(jnp.float32 if like is None else like.dtype)
-        check_positions(n_positions, offset, self.max_len)
+        check_positions(n_positions, offset, self.n_rows)
         form = {"interleaved": self.interleaved, "dtype": dtype}
-        table = sinusoidal(self.max_len, self.d_model, **form)
+        table = sinusoidal(self.n_rows, self.d_model, **form)
         return jax.lax.dynamic_slice_in_dim(table, offset, n_positions)
 
     def add(self, x: Float[Array, "*B T D"], offset: int | Int[Array, ""] = 0) -> Array:

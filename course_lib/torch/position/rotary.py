@@ -8,7 +8,7 @@ half": i with i + Dh/2), where the paper pairs neighbors. For texts longer than 
 the training, angles are stretched: `RotaryScaling` has the rules.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from jaxtyping import Float
@@ -35,6 +35,9 @@ class Rotary(Positions):
     base: float = 10000.0
     scaling: RotaryScaling | None = None
     pace: float = 1.0
+    _speeds: tuple[float, ...] = field(
+        default=(), init=False, repr=False, compare=False
+    )
 
     def __post_init__(self):
         check_positive("pace", self.pace)

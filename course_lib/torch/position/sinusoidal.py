@@ -53,7 +53,8 @@ class Sinusoidal(Positions, nn.Module):
         super().__init__()
         check_size("max_len", max_len)
         check_even("d_model", d_model)
-        self.max_len, self.form = max_len, (d_model, 10000.0, interleaved)
+        self.max_len = self.n_rows = max_len
+        self.form = d_model, 10000.0, interleaved
 
     def forward(
         self,
@@ -64,7 +65,7 @@ class Sinusoidal(Positions, nn.Module):
     ) -> Float[Tensor, "T D"]:
         """Rows of `n_positions` positions from `offset` on, in `like`'s dtype."""
         like = torch.empty(0) if like is None else like
-        check_positions(n_positions, offset, self.max_len)
+        check_positions(n_positions, offset, self.n_rows)
         rows = _waves(torch.arange(offset, offset + n_positions), *self.form)
         return rows.to(like.device, like.dtype)
 
