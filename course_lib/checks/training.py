@@ -99,12 +99,9 @@ def check_fit(
     for name, dtype in dtypes.items():
         dtype = dtype.removeprefix("torch.")
         if dtype in ("float16", "bfloat16"):
-            why = "most updates are smaller than half a step of bfloat16, and lost"
-            if dtype == "float16":
-                why = "updates and squares of gradients underflow in float16"
             raise ValueError(
-                f"weights must be trained in 32 bits, since {why}: got {name} in "
-                f"{dtype}. Convert the "
+                "weights must be trained in 32 bits, since in 16 most updates are "
+                f"rounded away or underflow: got {name} in {dtype}. Convert the "
                 'model to float32 and pass TrainConfig(precision="bfloat16"), which '
                 "multiplies in 16 bits and keeps the weights in 32."
             )

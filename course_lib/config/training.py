@@ -39,8 +39,7 @@ class TrainConfig:
             vector; longer gradients are scaled down to it. None means no limit.
         accumulate: Gradient accumulation: equal parts that each batch is worked through
             in. More parts need less memory, and change nothing else if the loss returns
-            a sum and a count. Of means, each part's counts the same, however much of it
-            is padding.
+            a sum and a count; of means, each part's counts the same.
         precision: "float32" (each parameter's own dtype) or "bfloat16" (mixed
             precision: linear layers and convolutions multiply in 16 bits; weights,
             norms and optimizer stay).

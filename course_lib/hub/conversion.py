@@ -89,19 +89,16 @@ def rename(arrays: Arrays, conversion: Conversion) -> Arrays:
 
 
 def in_their_names(text: str, conversion: Conversion) -> str:
-    """A text about parameters of ours, with the file's names behind them."""
-    theirs: dict[str, str] = {}
-    for name, ours in conversion.table.items():
-        theirs.setdefault(ours, name)
+    """A text about parameters of ours, each with its name in the file behind it."""
+    theirs = {ours: name for name, ours in reversed(conversion.table.items())}
 
     def both(found: re.Match[str]) -> str:
-        name, (part, _, leaf) = found[0], found[0].rpartition(".")
-        whole, number = theirs.get(generic(name)), re.search(r"\.(\d+)\.", name)
-        if whole is None and generic(part) in theirs:
-            whole = f"{theirs[generic(part)]}.{leaf}"
-        if whole is None:
-            return name
-        whole = whole.replace("#", number[1]) if number else whole
-        return f"{name} (there {conversion.prefix}{whole})"
+        part, _, leaf = found[0].rpartition(".")
+        name = theirs.get(generic(part))
+        if name is None:
+            return found[0]
+        for number in re.findall(r"\.(\d+)\.", found[0]):
+            name = name.replace("#", number)
+        return f"{found[0]} (there {conversion.prefix}{name}.{leaf})"
 
     return re.sub(r"(?<!')\b[a-z_]+(\.\w+)+", both, text)

@@ -68,13 +68,10 @@ def _check(model: nnx.Module, weights: dict[str, np.ndarray]) -> None:
     check_weights(shapes, weights)
 
 
-def _array(
-    p: nnx.Param, axes: tuple[int, ...], array: np.ndarray, dtype: Any = None
-) -> Array:
+def _array(p: nnx.Param, axes: tuple[int, ...], array: np.ndarray) -> Array:
     """In NNX's layout. It may go on using the memory of `array`."""
     turned = array.transpose(np.argsort(axes))
-    dtype = p.dtype if dtype is None else dtype
-    return jax.device_put(np.asarray(turned, dtype=dtype, order="C"))
+    return jax.device_put(np.asarray(turned, dtype=p.dtype, order="C"))
 
 
 def from_weights(
@@ -92,10 +89,11 @@ def from_weights(
     model = nnx.eval_shape(lambda: piece(*args, **options, rngs=nnx.Rngs(0)))
     _check(model, weights)
     graphdef, shapes, streams = nnx.split(model, nnx.Param, nnx.RngState)
+    shapes = jax.tree.map(lambda p: jax.ShapeDtypeStruct(p.shape, dtype), shapes)
     filled = []
     for path, p in nnx.to_flat_state(shapes):
         name, axes = _torch_name(path, p)
-        filled.append((path, p.replace(_array(p, axes, weights.pop(name), dtype))))
+        filled.append((path, p.replace(_array(p, axes, weights.pop(name)))))
     for i, (path, stream) in enumerate(nnx.to_flat_state(streams)):
         is_key = isinstance(stream, nnx.RngKey)
         start = jax.random.key(i) if is_key else np.zeros(stream.shape, np.uint32)

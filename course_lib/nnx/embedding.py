@@ -11,14 +11,7 @@ from course_lib.nnx.linear import normal
 __all__ = ["Embedding"]
 
 
-class _Embed(nnx.Embed):
-    """The framework's table, in which an id below 0 gives NaN and not the last row."""
-
-    def __call__(self, inputs: Array, *args: Any, **options: Any) -> Array:
-        return super().__call__(inputs.astype("uint32"), *args, **options)
-
-
-class Embedding(_Embed):
+class Embedding(nnx.Embed):
     """Embedding table: a vector for each id from 0 to N - 1, drawn from N(0, std²)."""
 
     def __init__(
@@ -28,3 +21,7 @@ class Embedding(_Embed):
         check_noise(std, "std")
         super().__init__(vocab_size, d_model, embedding_init=normal(std), rngs=rngs)
         self.dtype: Any = None  # the table's own, also once its weights are cast
+
+    def __call__(self, inputs: Array, *args: Any, **options: Any) -> Array:
+        """The rows of ids; one below 0 gives NaN and not the last row."""
+        return super().__call__(inputs.astype("uint32"), *args, **options)

@@ -203,13 +203,10 @@ def _put(graphdef: Any, parameters: Any, rest: Any, arrays: Arrays) -> tuple[Any
     given = {name: arrays.pop(name) for name in means if name in arrays}
     parameters = _write(graphdef, parameters, rest, arrays)
     check_weights({name: tuple(v.shape) for name, v in means.items()}, given)
-    fresh = []
-    for path, variable in nnx.to_flat_state(rest):
-        name = ".".join(map(str, path))
-        if name in given:
-            value = jnp.asarray(given[name], variable[...].dtype)
-            variable = variable.replace(value)
-        fresh.append((path, variable))
+    fresh = dict(nnx.to_flat_state(rest))
+    for path, v in fresh.items():
+        if (name := ".".join(map(str, path))) in given:
+            fresh[path] = v.replace(jnp.asarray(given[name], v[...].dtype))
     return parameters, nnx.from_flat_state(fresh)
 
 
