@@ -90,7 +90,7 @@ def rename(arrays: Arrays, conversion: Conversion) -> Arrays:
 
 def in_their_names(text: str, conversion: Conversion) -> str:
     """A text about parameters of ours, each with its name in the file behind it."""
-    theirs = {ours: name for name, ours in reversed(conversion.table.items())}
+    theirs = {ours: name for name, ours in conversion.table.items()}
 
     def both(found: re.Match[str]) -> str:
         part, _, leaf = found[0].rpartition(".")

@@ -4,6 +4,7 @@ from typing import Any
 
 from flax import nnx
 from jax import Array
+from jaxtyping import Float, Integer
 
 from course_lib.checks import check_noise, check_sizes
 from course_lib.nnx.linear import normal
@@ -22,6 +23,8 @@ class Embedding(nnx.Embed):
         super().__init__(vocab_size, d_model, embedding_init=normal(std), rngs=rngs)
         self.dtype: Any = None  # the table's own, also once its weights are cast
 
-    def __call__(self, inputs: Array, *args: Any, **options: Any) -> Array:
+    def __call__(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, ids: Integer[Array, "*B"]
+    ) -> Float[Array, "*B D"]:
         """The rows of ids; one below 0 gives NaN and not the last row."""
-        return super().__call__(inputs.astype("uint32"), *args, **options)
+        return super().__call__(ids.astype("uint32"))

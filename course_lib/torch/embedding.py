@@ -1,5 +1,6 @@
 """The table of vectors that ids are looked up in (PyTorch)."""
 
+from jaxtyping import Float, Integer
 from torch import Tensor, nn
 
 from course_lib.checks import check_noise, check_sizes
@@ -21,6 +22,8 @@ class Embedding(nn.Embedding):
         if std != 1.0:  # the framework's own start
             nn.init.normal_(self.weight, std=std)
 
-    def forward(self, input: Tensor) -> Tensor:
+    def forward(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, ids: Integer[Tensor, "*B"]
+    ) -> Float[Tensor, "*B D"]:
         """The rows of ids of any whole numbers' dtype; the framework knows two."""
-        return super().forward(input.long())
+        return super().forward(ids.long())
