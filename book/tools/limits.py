@@ -259,9 +259,13 @@ SPECIAL = {
     "masking": WHOLE_MODEL,
     "gpt": WHOLE_MODEL,
     "generation": WHOLE_MODEL,
+    "recurrence": WHOLE_MODEL,
+    "scale": WHOLE_MODEL,
     "peers": WHOLE_MODEL,
     "forecasting": WHOLE_MODEL,
     "vit": WHOLE_MODEL,
+    "long-sequences": WEEKEND,
+    "graphs-and-sets": WEEKEND,
     "recap": replace(WEEKEND, equations=6, folded=200, exercises=0),
 }
 ROAD = Limits(

@@ -30,5 +30,6 @@ from course_lib.data.statements import *
 from course_lib.data.suppliers import *
 from course_lib.data.trained import *
 from course_lib.data.twins import *
+from course_lib.data.which_word import *
 from course_lib.data.who_and_whom import *
 from course_lib.data.windows import *
