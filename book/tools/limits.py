@@ -268,6 +268,7 @@ SPECIAL = {
     "long-sequences": WEEKEND,
     "graphs-and-sets": WEEKEND,
     "vit": WHOLE_MODEL,
+    "text-as-data": replace(WEEKEND, seconds=30),
     "recap": replace(WEEKEND, equations=6, folded=200, exercises=0),
 }
 ROAD = Limits(

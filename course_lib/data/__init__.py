@@ -23,6 +23,7 @@ from course_lib.data.one_or_several import *
 from course_lib.data.presidents import *
 from course_lib.data.pronouns import *
 from course_lib.data.receipts import *
+from course_lib.data.recessions import *
 from course_lib.data.relations import *
 from course_lib.data.right_or_wrong import *
 from course_lib.data.segments import *

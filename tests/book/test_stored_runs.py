@@ -273,6 +273,20 @@ def test_the_vits_in_depth_are_those_of_the_page():
 # A published encoder
 
 
+def test_the_stored_vectors_are_those_of_the_paragraphs():
+    made, texts = command("text_as_data"), data.paragraphs().text
+    assert history("text_as_data") == {
+        "sha256": made.digest(texts),
+        "longest": made.LONGEST,
+    }
+    vectors = stored("text_as_data")["minilm"].astype(np.float32)
+    assert vectors.shape == (len(texts), 384)
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=2e-3)
+    some = np.random.default_rng(0).choice(len(texts), size=13, replace=False)
+    again = made.embed([texts[n] for n in some])
+    np.testing.assert_allclose(vectors[some], again, atol=5e-4)
+
+
 def prose(slug):
     """The page's text on one line."""
     return " ".join(text_of(slug).split())
