@@ -261,6 +261,7 @@ SPECIAL = {
     "generation": WHOLE_MODEL,
     "peers": WHOLE_MODEL,
     "forecasting": WHOLE_MODEL,
+    "seq2seq": WHOLE_MODEL,
     "recap": replace(WEEKEND, equations=6, folded=200, exercises=0),
 }
 ROAD = Limits(
