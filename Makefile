@@ -80,9 +80,8 @@ test: $(INSTALLED) ## Check everything: code, notebooks, homework, site
 quick: lint ## Style, types, and the tests of what changed since main
 	$(BIN)/python tools/changed.py --jobs $(JOBS) $(if $(BASE),--base $(BASE))
 
-notebooks: $(BINDERY) ## Execute the chapters whose code changed, and draw the map of pages
+notebooks: $(BINDERY) ## Execute the chapters whose code changed
 	$(BIN)/python book/tools/notebooks.py
-	$(BIN)/python book/figures/road.py
 
 clean: ## Remove what was built; the next command sets everything up again
 	rm -rf $(VENV) _build api .pytest_cache .ruff_cache .hypothesis .coverage

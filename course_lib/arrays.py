@@ -6,8 +6,15 @@ import numpy as np
 
 
 def to_numpy(x: Any) -> np.ndarray:
-    """Convert a PyTorch tensor, a JAX array, or anything that NumPy reads."""
-    return np.asarray(x.detach().cpu() if hasattr(x, "detach") else x)
+    """Convert a PyTorch tensor, a JAX array, or anything that NumPy reads.
+
+    bfloat16, which NumPy does not have, becomes float32, exactly.
+    """
+    if hasattr(x, "detach"):
+        x = x.detach().cpu()
+        return np.asarray(x.float() if str(x.dtype) == "torch.bfloat16" else x)
+    array = np.asarray(x)
+    return array.astype(np.float32) if array.dtype.name == "bfloat16" else array
 
 
 def largest_difference(a: Any, b: Any) -> float:

@@ -13,7 +13,8 @@ A master is written once for both frameworks. From each come, with otter-grader:
 
 The seed of the hidden cases is drawn once and kept in `classroom/<slug>/seed.json`,
 outside of what `make clean` removes: building again changes no marks, and gives the
-same files, byte for byte.
+same files, byte for byte. The students' notebooks, which no seed changes, are kept in
+`homework/student`, too, from where the book's page *Homework* hands them out.
 """
 
 import argparse
@@ -40,6 +41,7 @@ with warnings.catch_warnings(action="ignore"):  # otter takes its files by pkg_r
     from otter.assign import main as otter_assign
 
 ROOT = Path(__file__).resolve().parents[1]
+OUT = ROOT / "_build" / "homework"
 sys.path[:0] = [str(ROOT / "homework"), str(ROOT / "book" / "_ext")]
 
 from master import WINGS, Question, compose, parse, rubric  # noqa: E402
@@ -208,7 +210,7 @@ def keep_seed(folder: Path, *, new: bool = False) -> int:
     if new or not file.exists():
         folder.mkdir(parents=True, exist_ok=True)
         file.touch(mode=0o600)
-        file.write_text(json.dumps(secrets.randbelow(2**31)))
+        file.write_text(json.dumps(secrets.randbits(128)))
     return int(json.loads(file.read_text()))
 
 
@@ -216,7 +218,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Build what is named, or everything."""
     parser = argparse.ArgumentParser(description="Build the assignments.")
     parser.add_argument("slugs", nargs="*", help="all of them if none is named")
-    parser.add_argument("--out", type=Path, default=ROOT / "_build" / "homework")
+    parser.add_argument("--out", type=Path, default=OUT)
     parser.add_argument("--keep", type=Path, default=ROOT / "classroom")
     parser.add_argument("--new-seed", action="store_true", help="draw other cases")
     given = parser.parse_args(arguments)
@@ -231,6 +233,9 @@ def main(arguments: list[str] | None = None) -> None:
             seed = keep_seed(given.keep / master.stem, new=given.new_seed)
             build(master, given.out, seed)
             sys.stdout.write(f"{master.stem}: built into {given.out}\n")
+            for wing in WINGS if given.out == OUT else ():
+                name = f"{master.stem}-{wing}.ipynb"
+                shutil.copy(given.out / "student" / name, ROOT / "homework" / "student")
 
 
 if __name__ == "__main__":

@@ -114,7 +114,7 @@ def keep_seed(assignment: Assignment, out: Path) -> int:
         return assignment.seed
     file = out / "seed.json"
     if not file.exists():
-        tables.replace_file(file, json.dumps(secrets.randbelow(2**31)))
+        tables.replace_file(file, json.dumps(secrets.randbits(128)))
         file.chmod(0o600)
     return int(json.loads(file.read_text()))
 

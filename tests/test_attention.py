@@ -212,3 +212,23 @@ def test_one_bias_for_all_keys_changes_nothing(wing, rng):
     before, _ = wing.lib.attention(*map(wing.array, (q, k, v)))
     after, _ = wing.lib.attention(*map(wing.array, (q, k, v)), bias=bias)
     assert_close(wing.numpy(after), wing.numpy(before))
+
+
+def test_a_row_of_a_bias_that_forbids_all_has_no_gradient(wing, rng):
+    q, k, v = (rng.standard_normal((2, 3, 4)) for _ in range(3))
+    bias = np.where(np.arange(3)[:, None] == 1, -np.inf, rng.standard_normal((3, 3)))
+
+    def f(q, k, v, bias):
+        return wing.lib.attention(q, k, v, bias=bias)[0].sum()
+
+    grads = wing.grad(f, q, k, v, bias)
+    assert all(np.isfinite(g).all() for g in grads)
+    assert not grads[0][:, 1].any()
+    assert not grads[3][1].any()
+
+    def fused(q, k, v, bias):
+        heads = (x[:, None] for x in (q, k, v))
+        return wing.lib.fused_attention(*heads, score_bias=bias).sum()
+
+    for fast, slow in zip(wing.grad(fused, q, k, v, bias), grads, strict=True):
+        assert_close(fast, slow)

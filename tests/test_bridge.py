@@ -231,3 +231,32 @@ def test_layers_of_a_model_made_of_weights_drop_different_entries():
     assert nnx.graphdef(usual) != nnx.graphdef(made)  # only the mode differs
     made.eval()
     assert nnx.graphdef(usual) == nnx.graphdef(made), "two programs for one model"
+
+
+def test_16_bits_travel_as_32_without_a_rounding(wing, rng):
+    model = wing.cast(wing.make(wing.lib.linear, 3, 5), "bfloat16")
+    weights = wing.lib.get_weights(model)
+    assert {w.dtype.name for w in weights.values()} == {"float32"}
+    other = wing.cast(wing.make(wing.lib.linear, 3, 5, seed=1), "bfloat16")
+    wing.lib.set_weights(other, weights)
+    for name, w in wing.lib.get_weights(other).items():
+        np.testing.assert_array_equal(w, weights[name])
+
+
+def test_a_compiled_models_weights_are_a_plain_ones(tmp_path):
+    torch, lib = pytest.importorskip("torch"), pytest.importorskip("course_lib.torch")
+
+    def block(seed):
+        torch.manual_seed(seed)
+        return lib.Block(6, 2)
+
+    plain, compiled = block(0), torch.compile(block(1), backend="eager")
+    parts = block(2)
+    parts.attention = torch.compile(parts.attention, backend="eager")
+    for model in (compiled, parts):
+        assert not any("_orig_mod" in name for name in lib.get_weights(model))
+        lib.save_weights(model, tmp_path / "w.safetensors")
+        lib.load_weights(plain, tmp_path / "w.safetensors")
+        for name, w in lib.get_weights(model).items():
+            np.testing.assert_array_equal(lib.get_weights(plain)[name], w)
+        lib.set_weights(model, lib.get_weights(block(3)))

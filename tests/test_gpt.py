@@ -1,8 +1,12 @@
 """GPT: what is its own beside `test_models`: positions, forms of today, its start."""
 
 import dataclasses
+import subprocess
+import sys
+import textwrap
 
 import numpy as np
+import pytest
 from models import MODELS, B, T, V, randomize
 from wings import assert_close, each
 
@@ -97,3 +101,19 @@ def test_without_a_table_no_length_is_too_long(wing, rng, position):
     model = CASE.build(wing, position=position)
     logits = model(wing.array(draw(rng, t=2 * MAX)))
     assert np.isfinite(wing.numpy(logits)).all()
+
+
+def test_a_gpt_compiles_as_one_graph():
+    """In a process of its own: the compiler can't see through the checks of types."""
+    pytest.importorskip("torch")
+    code = f"""
+        import torch, course_lib.torch as ct
+        from course_lib.config import GPTConfig
+        sizes = dict(vocab_size=5, max_len=7, d_model=12, n_layers=1, n_heads=2)
+        for position in {POSITIONS}:
+            model = ct.GPT(GPTConfig(**sizes, position=position)).eval()
+            compiled = torch.compile(model, fullgraph=True, backend="eager")
+            ids = torch.tensor([[1, 2, 3]])
+            assert (compiled(ids) == model(ids)).all(), position
+        """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from wings import assert_close, assert_refused, drawn, get_wing
 
 from course_lib import oracle
-from course_lib.config import GRID_POSITIONS, POSITIONS
+from course_lib.config import GRID_POSITIONS, POSITIONS, GPTConfig
 
 B, H, T, S, DH, D = 2, 3, 5, 7, 10, 14
 
@@ -264,3 +264,39 @@ def test_relative_bias_learns_the_steps_that_occur(wing, rng):
 )
 def test_nonsense_is_refused(wing, call, words):
     assert_refused(lambda: call(wing), words)
+
+
+@pytest.mark.parametrize("position", ["rotary", "sinusoidal", "alibi"])
+def test_what_was_traced_leaves_nothing_behind(position):
+    torch, lib = pytest.importorskip("torch"), pytest.importorskip("course_lib.torch")
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    config = GPTConfig(
+        vocab_size=5, max_len=7, d_model=12, n_layers=1, n_heads=2, position=position
+    )
+    model, ids = lib.GPT(config).eval(), torch.tensor([[1, 2, 3]])
+    with FakeTensorMode(allow_non_fake_inputs=True) as mode:
+        lib.GPT(config)(mode.from_tensor(ids))
+    expected = model(ids)
+    assert type(expected) is torch.Tensor
+    exported = torch.export.export(model, (ids,)).module()
+    np.testing.assert_array_equal(exported(ids).detach(), expected.detach())
+    with torch.inference_mode():
+        model(ids)
+    model(ids).sum().backward()
+
+
+def test_a_table_that_was_changed_is_that_callers_own(wing):
+    positions = wing.lib.Sinusoidal(7, 6)
+    before = wing.numpy(positions(5)).copy()
+    table = positions(5)
+    if wing.name == "torch":
+        table.mul_(0)
+    np.testing.assert_array_equal(wing.numpy(positions(5)), before)
+
+
+def test_a_known_place_outside_the_table_is_refused_in_any_form(wing, no_hook):
+    table = wing.make(wing.lib.Learned, 5, 4)
+    for place in (3, np.int64(3), wing.array(3)):
+        with pytest.raises(ValueError, match="within max_len=5: got 3 to 6"):
+            table(4, place)

@@ -127,8 +127,8 @@ class NNX(Wing):
 
         state = nnx.state(model, nnx.Param)
         nnx.update(model, jax.tree.map(lambda a: a.astype(dtype), state))
-        for _, part in nnx.iter_graph(model):  # a table answers in its first dtype
-            if isinstance(part, nnx.Embed):
+        for _, part in nnx.iter_graph(model):  # the framework's table has its first
+            if isinstance(part, nnx.Embed) and part.dtype is not None:
                 part.dtype = dtype
         return model
 

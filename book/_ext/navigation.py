@@ -8,7 +8,9 @@ a detour. So:
   that it hangs from, and *next* to the one that follows on the road. Both say how long
   that page takes;
 - figures, tables and equations are numbered page by page, since the sidebar shows a
-  road and no chapters that a number could stand in.
+  road and no chapters that a number could stand in;
+- the directive `{road}` is the map: a list of all pages with their minutes, a part
+  under its name, and detours under the page that they hang from.
 """
 
 import html
@@ -18,12 +20,59 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
+import yaml
+from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
+from sphinx.util.docutils import SphinxDirective
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tools"))
 
-from limits import find_road_sign
+from limits import TITLE, find_road_sign
+
+LISTS = {"Appendices"}  # parts to look things up in: not on the map
+
+
+class Road(SphinxDirective):
+    """The map of the road, from the table of contents and what its pages say."""
+
+    def run(self) -> list[nodes.Node]:
+        """Make one list a part."""
+        root = Path(self.env.srcdir)
+        contents = yaml.safe_load((root / "_toc.yml").read_text("utf-8"))
+        self.env.note_dependency(str(root / "_toc.yml"))
+        parts = [part for part in contents["parts"] if part["caption"] not in LISTS]
+        road = nodes.container(classes=["road"])
+        for part in parts:
+            stops, minutes = self.stops(part["chapters"], root)
+            name = nodes.paragraph("", part["caption"], classes=["part"])
+            if part is parts[0]:
+                name += nodes.inline("", f"{minutes} minutes", classes=["minutes"])
+            road += nodes.container("", name, stops, classes=["way"])
+        return [road]
+
+    def stops(self, entries: list[Any], root: Path) -> tuple[nodes.bullet_list, int]:
+        """List pages, each with those under it, and add the minutes of the first."""
+        stops, all_minutes = nodes.bullet_list(classes=["stops"]), 0
+        for entry in entries:
+            path = root / f"{entry['file']}.md"
+            self.env.note_dependency(str(path))
+            text = path.read_text("utf-8")
+            title, sign = TITLE.search(text), find_road_sign(text)
+            minutes = sign["minutes"].partition(" ")[0] if sign else ""
+            all_minutes += int(minutes or 0)
+            link = self.env.app.builder.get_relative_uri(
+                self.env.docname, entry["file"]
+            )
+            words = title[0].strip("# \n") if title else path.stem
+            stop = nodes.paragraph(
+                "", "", nodes.reference("", words, refuri=link, internal=True)
+            )
+            stop += nodes.inline("", minutes, classes=["minutes"])
+            stops += nodes.list_item("", stop)
+            if below := entry.get("sections"):
+                stops[-1] += self.stops(below, root)[0]
+        return stops, all_minutes
 
 
 def neighbors(site_map: Any) -> dict[str, tuple[str | None, str | None, bool]]:
@@ -81,6 +130,7 @@ def lead(
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Connect each measure to its moment in the build."""
+    app.add_directive("road", Road)
     app.connect("env-before-read-docs", number_through)
     app.connect("env-get-updated", number_by_page, priority=900)
     app.connect("html-page-context", lead)

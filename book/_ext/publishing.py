@@ -5,7 +5,9 @@ Sphinx and its extensions do nearly all of it. What they leave to do:
 
 - addresses that the published site must know of itself (sitemap, previews, the page
   for what is not found) follow from the repository's, which `_config.yml` names once,
-  as it does the book's title. A page writes `{{ repository }}` and gets that address;
+  as it does the book's title. A page writes `{{ repository }}` and gets that address,
+  or `{{ colab }}` and gets the one at which Colab opens the repository's notebooks;
+- the homework's notebooks for students lie in one archive a framework as well;
 - citations have round brackets, Vaswani et al. (2017): sphinxcontrib-bibtex learns
   that only by being told in Python;
 - what a page says of itself to search engines and in previews are the first sentences
@@ -14,8 +16,10 @@ Sphinx and its extensions do nearly all of it. What they leave to do:
 - the scripts for running code in the page are left out: they fetch their program from
   elsewhere, and the book has no button for them. So is the one that folds boxes, which
   fold by themselves (exercises.py);
-- the address of the whole book leads to its first page, by a page with a name and an
-  icon, where sphinx-external-toc writes a line without either.
+- a preview has a picture: the first of the page that is no drawing, or else the book's;
+- the address of the whole book leads to its first page, by a page with a name, an icon
+  and what previews show, where sphinx-external-toc writes a line without them;
+- a page that isn't found leads to the first page, the map and the search.
 
 `site` would be its name, were that not one of Python's own modules.
 """
@@ -24,6 +28,7 @@ import html
 import os
 import re
 import sys
+import zipfile
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -50,9 +55,20 @@ ENTRANCE = """\
 <meta charset="utf-8" />
 <title>{title}</title>
 <link rel="icon" href="_static/{icon}" />
+{told}
 <meta http-equiv="Refresh" content="0; url={first}" />
 <p><a href="{first}">{title}</a></p>
 </html>
+"""
+
+
+TOLD = re.compile(r'<meta (?:name="description"|property="og:[^"]+") [^>]*>')
+PICTURE = "_static/card.png"
+LOST = """\
+<h1>Page not found</h1>
+<p>There is no page at this address, or no longer. The
+<a href="{root}{first}.html">first page</a> has a map of all pages, and the
+<a href="{root}search.html">search</a> finds words on them.</p>
 """
 
 
@@ -87,7 +103,11 @@ def fill_in_addresses(_app: Sphinx, config: Config) -> None:
     for name, value in {
         "ogp_site_url": config.html_baseurl,
         "ogp_site_name": config.html_title,
-        "notfound_urls_prefix": urlparse(config.html_baseurl).path or "/",
+        "notfound_urls_prefix": (root := urlparse(config.html_baseurl).path or "/"),
+        "notfound_context": {
+            "title": "Page not found",
+            "body": LOST.format(root=root, first=config.root_doc),
+        },
     }.items():
         if name in config:
             config[name] = value
@@ -96,7 +116,11 @@ def fill_in_addresses(_app: Sphinx, config: Config) -> None:
 def name_repository(app: Sphinx, _docname: str, source: list[str]) -> None:
     """When a page is read: put the repository's address where it is asked for."""
     address = app.config.html_theme_options.get("repository_url", "").rstrip("/")
-    source[0] = source[0].replace("{{ repository }}", address)
+    colab = (
+        f"https://colab.research.google.com/github{urlparse(address).path}/blob/main"
+    )
+    for name, meant in {"repository": address, "colab": colab}.items():
+        source[0] = source[0].replace(f"{{{{ {name} }}}}", meant)
 
 
 def shorten(text: str, limit: int = LIMIT) -> str:
@@ -131,14 +155,25 @@ def describe(document: nodes.document) -> str | None:
     return None
 
 
+def preview(app: Sphinx, document: nodes.document | None) -> str:
+    """Give the address of a page's picture for previews: the first that a cell drew."""
+    drawn = [] if document is None else document.findall(nodes.image)
+    files = (app.builder.images.get(image["uri"], "") for image in drawn)
+    name = next((name for name in files if name.endswith(".png")), None)
+    place = f"{app.builder.imagedir}/{name}" if name else PICTURE
+    return app.config.html_baseurl + place
+
+
 def add_description(
-    _app: Sphinx,
+    app: Sphinx,
     _page: str,
     _template: str,
     context: dict[str, Any],
     document: nodes.document | None,
 ) -> None:
-    """Put the description into a page's head, unless its author gave one."""
+    """Put the description into a page's head, unless its author gave one; a picture."""
+    told = f'\n<meta property="og:image" content="{preview(app, document)}" />'
+    context["metatags"] = context.get("metatags", "") + told
     text = describe(document) if document is not None else None
     if not text or 'name="description"' in context.get("metatags", ""):
         return
@@ -172,8 +207,19 @@ def open_first_page(app: Sphinx, exception: Exception | None) -> None:
         title=html.escape(app.config.html_title),
         icon=Path(app.config.html_favicon or "favicon.ico").name,
         first=first,
+        told="\n".join(TOLD.findall(Path(app.outdir, first).read_text("utf-8"))),
     )
     Path(app.outdir, "index.html").write_text(entrance, "utf-8")
+
+
+def pack_homework(app: Sphinx, exception: Exception | None) -> None:
+    """After the build: put all assignments of a framework into an archive."""
+    folder = Path(app.srcdir, "homework", "student")
+    for wing in ("torch", "nnx") if not exception and folder.exists() else ():
+        target = Path(app.outdir, "_static", f"homework-{wing}.zip")
+        with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+            for notebook in sorted(folder.glob(f"*-{wing}.ipynb")):
+                archive.write(notebook, notebook.name)
 
 
 def keep_sources(_app: Sphinx, env: Any) -> None:
@@ -212,4 +258,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("html-page-context", add_description, priority=400)
     app.connect("html-page-context", drop_unused, priority=900)
     app.connect("build-finished", open_first_page)
+    app.connect("build-finished", pack_homework)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

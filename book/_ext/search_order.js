@@ -12,3 +12,22 @@ var Scorer = {
     return page.startsWith("api/") ? score - 1000 : score;
   },
 };
+// A page comes once, with its best place, and an excerpt has none of the page's buttons.
+addEventListener("DOMContentLoaded", () => {
+  if (typeof Search === "undefined") return;
+  const { _performSearch: perform, htmlToText: read } = Search;
+  Search._performSearch = (...query) => {
+    const best = new Map();
+    for (const result of perform(...query).reverse()) {
+      const page = result[5];
+      if (!best.has(page)) best.set(page, result);
+    }
+    return [...best.values()].reverse();
+  };
+  Search.htmlToText = (text, anchor) => {
+    const page = new DOMParser().parseFromString(text, "text/html");
+    const around = ".bd-header-article, .bd-sidebar-secondary, #jb-print-docs-body, .prev-next-footer, nav, button";
+    page.querySelectorAll(around).forEach((node) => node.remove());
+    return read(page.documentElement.outerHTML, anchor);
+  };
+});

@@ -110,14 +110,15 @@
     }
   };
 
-  // How far one has read: a page whose end was on the screen has a mark in the side bar. That
-  // is kept in this browser alone, and a button forgets it.
+  // How far one has read: a page whose end was on the screen has a mark in the side bar and on
+  // the map. That is kept in this browser alone, and a button forgets it.
   const KEY = "course-read";
   const readMarks = () => {
     const nav = document.querySelector(".bd-sidebar-primary .bd-links");
     if (!nav) return;
     const nameOf = (address) => address.match(/([\w-]+\/[\w-]+)\.html/)?.[1];
-    const links = [...nav.querySelectorAll("a[href]")].filter((link) => nameOf(link.href));
+    const all = [...nav.querySelectorAll("a[href]"), ...document.querySelectorAll(".road a[href]")];
+    const links = all.filter((link) => nameOf(link.href));
     const recall = () => {
       try { return new Set(JSON.parse(localStorage.getItem(KEY))); } catch { return new Set(); }
     };

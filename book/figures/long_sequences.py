@@ -1,6 +1,6 @@
 """The pictures of the page on long sequences that are not drawn by its own cells.
 
-    python book/figures/long_sequences.py         # the drawings: tiles and ring
+    python book/figures/long_sequences.py         # the drawing: tiles
     python book/figures/long_sequences.py cost    # long-sequences-cost, measured here
 
 Times differ from machine to machine and from run to run, so they are drawn here, once.
@@ -15,7 +15,7 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-from drawing import GRAY, arrow, box, cells, label, save_figures, shade
+from drawing import GRAY, arrow, cells, label, save_figures, shade
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
@@ -67,47 +67,6 @@ def tiles() -> Figure:
         left += width + 0.5
     label(ax, left - 2.75, -n - 0.55, "so far", color=GRAY, fontsize=12)
     ax.set(xlim=(-3.4, left), ylim=(-n - 3.6, 3.6), aspect="equal")
-    ax.set_axis_off()
-    return figure
-
-
-def ring() -> Figure:
-    """Four machines: queries stay, keys and values go round."""
-    figure, ax = plt.subplots(figsize=(5.7, 2.9))
-    places = [(0, 0), (5.6, 0), (5.6, -3), (0, -3)]
-    for i, (x, y) in enumerate(places):
-        box(ax, x, y, 4.2, 1.9, fc="#F7F7F7")
-        label(ax, x, y + 0.62, f"machine {i + 1}", fontsize=12, color=GRAY)
-        style: dict[str, Any] = {"rounding": 0.05, "lw": 1, "fontsize": 12}
-        box(
-            ax,
-            x - 1.35,
-            y - 0.28,
-            1,
-            0.85,
-            f"$Q_{i + 1}$",
-            fc=shade(BLUE, 0.3),
-            **style,
-        )
-        text = f"$K_{i + 1},\\,V_{i + 1}$"
-        box(ax, x - 0.05, y - 0.28, 1.4, 0.85, text, fc=shade(ORANGE, 0.5), **style)
-        box(
-            ax,
-            x + 1.35,
-            y - 0.28,
-            1.2,
-            0.85,
-            "$m, l, o$",
-            fc=shade(GREEN, 0.4),
-            **style,
-        )
-    color, gap = plot.COLORS["vermillion"], 0.1
-    arrow(ax, (2.1 + gap, 0), (3.5 - gap, 0), color=color, lw=2.4)
-    arrow(ax, (5.6, -0.95 - gap), (5.6, -2.05 + gap), color=color, lw=2.4)
-    arrow(ax, (3.5 - gap, -3), (2.1 + gap, -3), color=color, lw=2.4)
-    arrow(ax, (0, -2.05 + gap), (0, -0.95 - gap), color=color, lw=2.4)
-    label(ax, 2.8, -1.5, "keys and values move on", color=color, fontsize=12)
-    ax.set(xlim=(-2.2, 7.8), ylim=(-4.05, 1.05), aspect="equal")
     ax.set_axis_off()
     return figure
 
@@ -199,9 +158,9 @@ def cost() -> Figure:
         ax.set(xscale="log", yscale="log", title=title)
         ax.set_xticks(ticks, [f"{n:,}" for n in ticks])
         ax.minorticks_off()
-    below.set_xlabel("tokens $n$")
+    below.set_xlabel("tokens")
     return figure
 
 
 if __name__ == "__main__":
-    save_figures(*([cost] if sys.argv[1:] == ["cost"] else [tiles, ring]))
+    save_figures(cost if sys.argv[1:] == ["cost"] else tiles)

@@ -84,7 +84,7 @@ def tokens() -> Figure:
         ax.add_patch(cell)
         name = "CLS" if k == 0 else f"{k}"
         label(ax, left + 0.4, 4.6, name, color=color)
-        label(ax, left + 0.4, 3.75, f"$+p_{k}$", color=POSITION)
+        label(ax, left + 0.4, 3.75, f"$+e_{k}$", color=POSITION)
         arrow(ax, (left + 0.4, 3.45), (left + 0.4, 2.9))
     ax.text(10.6, 4.6, "tokens", va="center", ha="left")  # the row's name, right of it
     ax.text(10.6, 3.75, "positions", va="center", ha="left", color=POSITION)

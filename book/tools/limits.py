@@ -259,9 +259,15 @@ SPECIAL = {
     "masking": WHOLE_MODEL,
     "gpt": WHOLE_MODEL,
     "generation": WHOLE_MODEL,
+    "recurrence": WHOLE_MODEL,
+    "scale": WHOLE_MODEL,
     "peers": WHOLE_MODEL,
     "forecasting": WHOLE_MODEL,
     "seq2seq": WHOLE_MODEL,
+    "long-sequences": WEEKEND,
+    "graphs-and-sets": WEEKEND,
+    "vit": WHOLE_MODEL,
+    "text-as-data": replace(WEEKEND, seconds=30),
     "recap": replace(WEEKEND, equations=6, folded=200, exercises=0),
 }
 ROAD = Limits(

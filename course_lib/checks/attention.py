@@ -6,12 +6,13 @@ Where only shapes come in, `q`, `k` and `v` are the shapes of queries (`*B T Dh`
 
 from typing import Any
 
+from course_lib.checks.numbers import stated
 from course_lib.checks.tensors import check_dtype, check_shape, check_tensors
 
 __all__ = [
     "check_additive", "check_attention", "check_bias", "check_cache_room",
     "check_context", "check_mask", "check_memory", "check_no_cache",
-    "check_same_length", "check_scores",
+    "check_rewind", "check_same_length", "check_scores",
 ]  # fmt: skip
 
 Shape = tuple[int, ...]
@@ -113,11 +114,14 @@ def check_context(x: Any, context: Any, d_model: int, kind: type) -> None:
         )
 
 
-def check_scores(q: Shape, k: Shape, mask: Any, score_bias: Any) -> None:
+def check_scores(
+    q: Shape, k: Shape, mask: Any, score_bias: Any, cache: Any = None
+) -> None:
     """Refuse a mask or a bias that does not fit the scores of several heads.
 
     A mask has two axes (`T S`) or as many as the scores (`*B H T S`): between them it
-    would be ambiguous which axis is the heads'.
+    would be ambiguous which axis is the heads'. Beside a cache it has a column a key:
+    one that is made of the newest token alone would spread over the past.
     """
     scores = (*q[:-1], k[-2])
     if mask is not None and len(mask.shape) not in (2, len(scores)):
@@ -128,6 +132,12 @@ def check_scores(q: Shape, k: Shape, mask: Any, score_bias: Any) -> None:
         )
     check_mask(mask, scores)
     check_bias("score_bias", score_bias, scores)
+    if cache is not None and mask is not None and mask.shape[-1] != k[-2]:
+        raise ValueError(
+            "mask must have a column for each key that the cache holds: got "
+            f"{tuple(mask.shape)} for {k[-2]} keys. Make it of the whole text, with "
+            "what was read before."
+        )
 
 
 def check_additive(q: Shape, k: Shape, v: Shape, w: Shape, mask: Any = None) -> None:
@@ -193,12 +203,19 @@ def check_cache_room(length: Any, new: Shape, room: Shape, name: str) -> None:
             "the cache must be made for this batch, these heads and this width: got "
             f"{name} {new} for a cache {room} (batch, heads, tokens, width)."
         )
-    try:
-        stored = int(length)
-    except Exception:  # traced: at least the new ones alone must fit
-        stored = 0
+    stored = stated(length) or 0  # if it is traced, the new ones alone must fit
     if stored + new[-2] > room[-2]:
         raise ValueError(
             f"the cache must have room for every token: got {stored} stored and "
             f"{new[-2]} new for max_len={room[-2]}. Make it larger when you start."
+        )
+
+
+def check_rewind(length: Any, stored: Any) -> None:
+    """Refuse to keep more tokens than a cache holds; traced numbers pass."""
+    left, held = stated(length), stated(stored)
+    if left is not None and held is not None and not 0 <= left <= held:
+        raise ValueError(
+            "a cache can be rewound to as many tokens as it holds, or fewer: got "
+            f"length={left} for {held} tokens. Read the others into it first."
         )

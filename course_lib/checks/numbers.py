@@ -2,13 +2,38 @@
 
 import math
 from difflib import get_close_matches
+from numbers import Real
+from operator import index
 from typing import Any
+
+import numpy as np
 
 __all__ = [
     "check_choice", "check_divides", "check_even", "check_experts", "check_heads",
     "check_lengths", "check_noise", "check_positive", "check_range", "check_rate",
-    "check_size", "check_sizes", "check_whole", "nearest_divisor",
+    "check_size", "check_sizes", "check_whole", "make_plain", "nearest_divisor",
+    "stated",
 ]  # fmt: skip
+
+
+def make_plain(config: Any) -> None:
+    """Make Python's numbers of NumPy's in a configuration: rules and JSON know those.
+
+    All else stays as it is.
+    """
+    for name, value in list(vars(config).items()):
+        several = tuple(map(_plain, value)) if isinstance(value, tuple) else None
+        object.__setattr__(config, name, _plain(value) if several is None else several)
+
+
+def stated(number: Any) -> int | None:
+    """A whole number, also out of an array; None of one that a compiler traces."""
+    if isinstance(number, int):
+        return number
+    try:
+        return index(number)
+    except TypeError:
+        return None
 
 
 def check_size(name: str, size: Any) -> None:
@@ -24,6 +49,7 @@ def check_sizes(**sizes: Any) -> None:
 
 def check_whole(name: str, number: Any, *, least: int = 0, why: str = "") -> None:
     """Refuse what is not a whole number of at least `least`, and say why so many."""
+    number = _plain(number)
     if isinstance(number, bool) or not isinstance(number, int) or number < least:
         raise ValueError(
             f"{name} must be a whole number of at least {least}{why and ', '}{why}: "
@@ -43,9 +69,17 @@ def check_range(
         high: The largest.
         why: The reason, which the error repeats.
     """
-    if not low <= number <= high or number == math.inf:
+    if not _real(number) or not low <= number <= high or number == math.inf:
         span = f"at least {low:,}" if high == math.inf else f"from {low:,} to {high:,}"
-        raise ValueError(f"{name} must be {span}{why and ', '}{why}: got {number}.")
+        raise ValueError(f"{name} must be {span}{why and ', '}{why}: got {number!r}.")
+
+
+def _plain(number: Any) -> Any:
+    return number.item() if isinstance(number, np.generic) else number
+
+
+def _real(number: Any) -> bool:
+    return isinstance(number, Real) or hasattr(number, "shape")
 
 
 def check_lengths(shortest: int, longest: int) -> None:
@@ -59,24 +93,24 @@ def check_lengths(shortest: int, longest: int) -> None:
 
 def check_positive(name: str, number: float) -> None:
     """Refuse what is not positive and finite."""
-    if not 0 < number < math.inf:
-        raise ValueError(f"{name} must be positive and finite: got {number}.")
+    if not _real(number) or not 0 < number < math.inf:
+        raise ValueError(f"{name} must be positive and finite: got {number!r}.")
 
 
 def check_noise(noise: float, name: str = "noise") -> None:
     """Refuse what is no standard deviation."""
-    if not 0 <= noise < math.inf:
+    if not _real(noise) or not 0 <= noise < math.inf:
         raise ValueError(
             f"{name} must be a standard deviation, which can not be negative or "
-            f"infinite: got {noise}."
+            f"infinite: got {noise!r}."
         )
 
 
 def check_rate(name: str, rate: float) -> None:
     """Refuse a dropout rate outside [0, 1)."""
-    if not 0 <= rate < 1:
+    if not _real(rate) or not 0 <= rate < 1:
         raise ValueError(
-            f"{name} must be at least 0 and less than 1: got {rate}. "
+            f"{name} must be at least 0 and less than 1: got {rate!r}. "
             "0 switches it off; 0.1 drops every tenth number."
         )
 

@@ -6,7 +6,7 @@ value yet and passes.
 
 from typing import Any
 
-from course_lib.checks.numbers import check_size, check_sizes
+from course_lib.checks.numbers import check_size, check_sizes, stated
 from course_lib.checks.tensors import check_shape
 
 __all__ = ["check_positions", "check_rotary", "check_span"]
@@ -20,7 +20,8 @@ def check_span(n_queries: int, n_keys: int, offset: Any = None) -> None:
             "n_keys must be at least n_queries, since the last query stands at the "
             f"last key: got n_queries={n_queries}, n_keys={n_keys}."
         )
-    if isinstance(offset, int) and not 0 <= offset <= n_keys - n_queries:
+    first = stated(offset)
+    if first is not None and not 0 <= first <= n_keys - n_queries:
         raise ValueError(
             "the queries must stand among the keys, 0 <= offset <= n_keys - n_queries: "
             f"got offset={offset}, n_queries={n_queries}, n_keys={n_keys}."
@@ -30,7 +31,7 @@ def check_span(n_queries: int, n_keys: int, offset: Any = None) -> None:
 def check_positions(n_positions: int, offset: Any, max_len: int) -> None:
     """Refuse positions that a table of length `max_len` does not hold."""
     check_size("n_positions", n_positions)
-    first = offset if isinstance(offset, int) else 0
+    first = stated(offset) or 0
     if first < 0 or first + n_positions > max_len:
         raise ValueError(
             f"positions must lie within max_len={max_len}: got {first} to "

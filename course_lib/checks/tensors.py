@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ __all__ = [
     "check_tensors", "checking_values",
 ]  # fmt: skip
 
-_VALUES = ContextVar("values", default=False)
+_look = False  # not a ContextVar, which torch.compile can't read
 
 
 @contextmanager
@@ -25,11 +24,12 @@ def checking_values() -> Iterator[None]:
     and reading them from an accelerator waits for it. `fit` turns this on to find out
     what was wrong with a step that failed.
     """
-    token = _VALUES.set(True)
+    global _look
+    before, _look = _look, True
     try:
         yield
     finally:
-        _VALUES.reset(token)
+        _look = before
 
 
 def check_shape(
@@ -137,7 +137,7 @@ def check_logits(
         )
     check_dtype("logits", logits, "float", "hold floating-point numbers")
     check_dtype("targets", targets, "int", "be the classes' whole numbers")
-    if _VALUES.get():
+    if _look:
         rule = f"the classes that logits score, or be ignore_index={ignore_index}"
         _check_range("targets", targets, shape[-1], ignore_index, rule)
 
@@ -151,6 +151,6 @@ def check_ids(name: str, ids: Any, vocab_size: int | None = None) -> None:
     axes, must = "batch positions, neither of them 0", "be a batch of token ids with"
     check_shape(name, ids.shape, axes, way_out, must=must)
     check_dtype(name, ids, "int", "hold whole numbers, the tokens' rows in the table")
-    if vocab_size is not None and _VALUES.get():
+    if vocab_size is not None and _look:
         rule = f"the rows of an embedding table of vocab_size={vocab_size}"
         _check_range(name, ids, vocab_size, None, rule)

@@ -94,15 +94,21 @@ def check_fit(
 ) -> None:
     """Refuse a call of `fit` that lacks what it needs, or weights in half precision.
 
-    `dtypes` has the dtype of each parameter, by path.
+    `dtypes` has the dtype of each parameter that is trained, by path.
     """
     for name, dtype in dtypes.items():
-        if dtype.removeprefix("torch.") == "float16":
+        dtype = dtype.removeprefix("torch.")
+        if dtype in ("float16", "bfloat16"):
             raise ValueError(
-                "weights must be trained in 32 bits, since updates and squares of "
-                f"gradients underflow in float16: got {name} in float16. Convert the "
+                "weights must be trained in 32 bits, since in 16 most updates are "
+                f"rounded away or underflow: got {name} in {dtype}. Convert the "
                 'model to float32 and pass TrainConfig(precision="bfloat16"), which '
                 "multiplies in 16 bits and keeps the weights in 32."
+            )
+        if not dtype.startswith(("float", "complex")):
+            raise ValueError(
+                f"weights must be fractions to be trained: got {name} in {dtype}. A "
+                "quantized model writes; train it before it is quantized."
             )
     if config.evaluate_every is not None and evaluate is None:
         raise ValueError(

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from course_lib.checks import check_choice, check_positive, check_size
+from course_lib.checks import check_choice, check_positive, check_size, make_plain
 
 __all__ = ["ROTARY_SCALINGS", "RotaryScaling"]
 
@@ -60,6 +60,7 @@ class RotaryScaling:
     attention_factor: float | None = None
 
     def __post_init__(self):
+        make_plain(self)
         check_choice("kind", self.kind, ROTARY_SCALINGS)
         names = ("factor", "beta_fast", "beta_slow")
         for name in (*names, "low_freq_factor", "high_freq_factor"):
@@ -109,3 +110,16 @@ class RotaryScaling:
             keep = 1 - (pairs - first) / (last - first)
         keep = keep.clip(0, 1)
         return (1 - keep) * theta / s + keep * theta
+
+
+def speeds(
+    d_head: int, base: float, scaling: RotaryScaling | None, pace: float
+) -> tuple[float, ...]:
+    """Angles per position of the pairs of a head, as plain numbers.
+
+    As tensors they would keep the device, or the mode, that they were made in.
+    """
+    if scaling is not None:
+        return tuple((pace * scaling.speeds(d_head, base)).tolist())
+    exponents = np.arange(0, d_head, 2) / d_head
+    return tuple((pace * float(base) ** -exponents).tolist())

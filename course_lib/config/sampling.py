@@ -7,6 +7,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from course_lib.checks import make_plain
+
 __all__ = ["Sampling"]
 
 Traced = Any  # a number inside a compiled program, which has no value yet
@@ -34,6 +36,7 @@ class Sampling:
     repetition_penalty: float | Traced = 1.0
 
     def __post_init__(self):
+        make_plain(self)
         number, k = (int, float), self.top_k
         t, penalty = self.temperature, self.repetition_penalty
         if isinstance(t, number) and not 0 <= t < math.inf:

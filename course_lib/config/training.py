@@ -9,6 +9,7 @@ from course_lib.checks import (
     check_rate,
     check_size,
     check_whole,
+    make_plain,
 )
 
 __all__ = ["TrainConfig"]
@@ -37,7 +38,8 @@ class TrainConfig:
         clip: Gradient clipping: the largest norm allowed, all parameters taken as one
             vector; longer gradients are scaled down to it. None means no limit.
         accumulate: Gradient accumulation: equal parts that each batch is worked through
-            in. More parts need less memory and change nothing else.
+            in. More parts need less memory, and change nothing else if the loss returns
+            a sum and a count; of means, each part's counts the same.
         precision: "float32" (each parameter's own dtype) or "bfloat16" (mixed
             precision: linear layers and convolutions multiply in 16 bits; weights,
             norms and optimizer stay).
@@ -68,6 +70,8 @@ class TrainConfig:
     chunk: int = 8
 
     def __post_init__(self):
+        object.__setattr__(self, "betas", tuple(self.betas))  # a list, read from a file
+        make_plain(self)
         for name in ("steps", "accumulate", "chunk"):
             check_size(name, getattr(self, name))
         for name in ("evaluate_every", "patience", "checkpoint_every"):
@@ -81,7 +85,6 @@ class TrainConfig:
             check_positive("clip", self.clip)
         check_choice("schedule", self.schedule, SCHEDULES)
         check_choice("precision", self.precision, ("float32", "bfloat16"))
-        object.__setattr__(self, "betas", tuple(self.betas))  # a list, read from a file
         if len(self.betas) != 2:
             raise ValueError(f"betas must be two numbers: got {self.betas!r}.")
         for name, beta in zip(("betas[0]", "betas[1]"), self.betas, strict=True):

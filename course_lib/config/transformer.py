@@ -10,6 +10,7 @@ from course_lib.checks import (
     check_positive,
     check_rate,
     check_size,
+    make_plain,
 )
 
 __all__ = ["ACTIVATIONS", "NORMS", "NORM_KINDS", "POSITIONS", "TransformerConfig"]
@@ -57,6 +58,7 @@ class TransformerConfig:
     _positions: ClassVar[tuple[str, ...]] = POSITIONS
 
     def __post_init__(self):
+        make_plain(self)
         for f in fields(self):  # all whole numbers here are sizes
             size = getattr(self, f.name)
             if f.type is int or (f.type == int | None and size is not None):

@@ -6,6 +6,7 @@ of an oracle) beside its arrays. A new module lists its names in `__all__`, and 
 adds one line.
 """
 
+from course_lib.data.addresses import *
 from course_lib.data.classification import *
 from course_lib.data.drawn_shapes import *
 from course_lib.data.english import *
@@ -19,8 +20,10 @@ from course_lib.data.markov import *
 from course_lib.data.masked import *
 from course_lib.data.numbers import *
 from course_lib.data.one_or_several import *
+from course_lib.data.presidents import *
 from course_lib.data.pronouns import *
 from course_lib.data.receipts import *
+from course_lib.data.recessions import *
 from course_lib.data.relations import *
 from course_lib.data.right_or_wrong import *
 from course_lib.data.segments import *
@@ -30,5 +33,6 @@ from course_lib.data.statements import *
 from course_lib.data.suppliers import *
 from course_lib.data.trained import *
 from course_lib.data.twins import *
+from course_lib.data.which_word import *
 from course_lib.data.who_and_whom import *
 from course_lib.data.windows import *

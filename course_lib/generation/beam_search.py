@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from course_lib.checks import check_sizes
+from course_lib.generation.inputs import check_scored
 
 NextLogProbs = Callable[[np.ndarray], np.ndarray]
 
@@ -87,6 +88,7 @@ def beam_search(
     for _ in range(max_new_tokens):
         rows = np.array([[*prompt, *tokens] for tokens, _ in beams])
         step = np.asarray(next_log_probs(rows), dtype=np.float64)  # N V
+        check_scored(step, f"token {rows.shape[1]} of a beam")
         totals = step + np.array([log_prob for _, log_prob in beams])[:, None]
         # One more than is kept for each beam that may stop: its place stays free.
         best = np.argsort(-totals, axis=None, kind="stable")[: n_beams + len(beams)]

@@ -5,6 +5,7 @@ written from the shortest prompt's end on; where a longer prompt still has a tok
 token is taken and not drawn. So no row sees padding, and none depends on its neighbors.
 """
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -71,6 +72,8 @@ def generation_inputs(
     prompts = [prompts] if isinstance(prompts, str) else prompts
     rows = [_token_ids("prompt", prompt, vocab_size) for prompt in prompts]
     words = [_token_ids("stop word", word, vocab_size) for word in stop]
+    ends = [] if stop_token is None else [[stop_token]]
+    ends = [_token_ids("stop token", end, vocab_size) for end in ends]
     if not all(words):
         raise ValueError(
             f"each stop word must hold at least one token: got {words}. Leave empty "
@@ -100,7 +103,7 @@ def generation_inputs(
         ids,
         np.array([len(row) for row in rows]),
         np.stack(uniforms),
-        _stops(([] if stop_token is None else [[stop_token]]) + words),
+        _stops(ends + words),
     )
 
 
@@ -141,12 +144,26 @@ def _check_range(where: str, ids: np.ndarray, vocab_size: int) -> None:
 
 
 def new_tokens(inputs: GenerationInputs, ids: np.ndarray) -> list[list[int]]:
-    """Take the new tokens out of `ids`, `B T`: each row up to what ended it."""
+    """Take the new tokens out of `ids`, `B T`: each row up to what ended it.
+
+    A token below 0 says that there was none to choose.
+    """
+    for row, place in np.argwhere(ids < 0)[:1]:
+        check_scored(math.nan, f"token {place} of row {row}")
     n = inputs.uniforms.shape[1]
     return [
         until_stop(row[length : length + n].tolist(), inputs.stops)
         for row, length in zip(ids, inputs.lengths, strict=True)
     ]
+
+
+def check_scored(scores: Any, where: str) -> None:
+    """Refuse scores or probabilities with NaN among them, which rank no token."""
+    if np.isnan(scores).any():
+        raise ValueError(
+            "a model must score each next token with a number: got NaN or infinity for "
+            f"{where}. Its weights may have diverged in training: load earlier ones."
+        )
 
 
 def until_stop(text: list[int], stops: np.ndarray) -> list[int]:
@@ -175,10 +192,8 @@ def translation_inputs(
         ValueError: A token is not in its vocabulary, or the longest target has none.
     """
     check_size("max_new_tokens", max_new_tokens)
-    for name, token in (("start_token", start_token), ("stop_token", stop_token)):
-        if token < 0:
-            raise ValueError(f"{name} must be a token id, at least 0: got {token}.")
-    _check_range("start_token", np.array([start_token]), vocab_sizes[1])
+    for name, token in (("start token", start_token), ("stop token", stop_token)):
+        _token_ids(name, [token], vocab_sizes[1])
     found = to_numpy(source)
     if found.dtype.kind in "iu":
         _check_range("source", found, vocab_sizes[0])

@@ -17,7 +17,7 @@ import numpy as np
 
 from course_lib.checks import check_size
 from course_lib.config.sampling import Sampling
-from course_lib.generation.inputs import GenerationInputs, until_stop
+from course_lib.generation.inputs import GenerationInputs, check_scored, until_stop
 
 Reader = Callable[[list[int], int], np.ndarray]  # (text, n) -> the last n rows, `n V`
 Choice = Callable[[np.ndarray], int]  # weights -> the place drawn in proportion to them
@@ -113,9 +113,12 @@ def speculate(
         guess, q = list(text), []
         for _ in range(min(n_draft, end - len(text) - 1)):
             q.append(draft(guess, 1)[-1])
+            check_scored(q[-1], f"token {len(guess)} of the draft")
             guess.append(choose(q[-1]))
         drafted = guess[len(text) :]
-        new = verify(target(guess, len(drafted) + 1), np.array(q), drafted, choose)
+        p = target(guess, len(drafted) + 1)
+        check_scored(p, f"a token from {len(text)} on")
+        new = verify(p, np.array(q), drafted, choose)
         n_reads, n_accepted = n_reads + 1, n_accepted + len(new) - 1
         n_tested += min(len(new), len(drafted))
         text += new

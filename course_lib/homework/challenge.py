@@ -87,6 +87,11 @@ class Challenge:
     forbidden: tuple[str, ...] = ()
 
 
+def wide_seed(rng: np.random.Generator) -> int:
+    """Draw a seed of 128 bits, which nobody finds by trying them all."""
+    return int.from_bytes(rng.bytes(16), "little")
+
+
 CHALLENGES: dict[str, Challenge] = {}  # files in `topics` add theirs
 
 
@@ -177,6 +182,6 @@ class Trial(Marker):
         return (
             f"{score} The baseline, {self.challenge.baseline}, has {score.baseline:.4g}"
             f" and the bound, {self.challenge.bound}, has {score.bound:.4g}. That is "
-            f"{score.way:.0%} of the way from one to the other. All points are for "
-            f"{self.challenge.full:.0%}, and in tenths of them this earns {share:.0%}."
+            f"{max(score.way, 0):.0%} of the way from one to the other. All points are "
+            f"for {self.challenge.full:.0%}, and in tenths of them you get {share:.0%}."
         )

@@ -12,7 +12,7 @@ from typing import Any
 
 from course_lib.checks import check_choice
 from course_lib.hub import bert, decoders, gpt2, marian, vit
-from course_lib.hub.conversion import Conversion, rename
+from course_lib.hub.conversion import Conversion, in_their_names, rename
 from course_lib.hub.fields import Fields
 from course_lib.hub.files import find, index, read, read_config
 from course_lib.hub.pinned import MINILM, Pinned, fetch
@@ -23,7 +23,9 @@ _FAMILIES = {"bert": bert, "gpt2": gpt2, "marian": marian, "vit": vit}
 _FAMILIES |= decoders.FAMILIES
 
 
-def load(path_or_name: str | Path, wing: str = "torch") -> Any:
+def load(
+    path_or_name: str | Path, wing: str = "torch", *, dtype: str = "float32"
+) -> Any:
     """Read a checkpoint that others have trained.
 
     Args:
@@ -31,9 +33,11 @@ def load(path_or_name: str | Path, wing: str = "torch") -> Any:
             their index), or a name on the Hugging Face Hub, which is fetched once and
             then kept.
         wing: "torch" or "nnx".
+        dtype: Of the weights, "float32", "bfloat16" or "float16", whatever the file
+            has. 16 bits are for writing: `fit` trains 32.
 
     Returns:
-        Our model in evaluation mode, in 32 bits, with its `config`; `architectures` in
+        Our model in evaluation mode, with its `config`; `architectures` in
         config.json decides which one. Dropout has one rate here, the residual
         stream's, where theirs has several; in evaluation nothing is dropped.
 
@@ -43,6 +47,7 @@ def load(path_or_name: str | Path, wing: str = "torch") -> Any:
             are missing, not expected or of another shape, all of them listed.
     """
     check_choice("wing", wing, ("torch", "nnx"))
+    check_choice("dtype", dtype, ("float32", "bfloat16", "float16"))
     folder = find(path_or_name)
     fields = Fields(read_config(folder), folder / "config.json")
     files = index(folder)
@@ -52,11 +57,12 @@ def load(path_or_name: str | Path, wing: str = "torch") -> Any:
     piece = getattr(importlib.import_module(f"course_lib.{wing}"), conversion.model)
     try:
         model = bridge.from_weights(
-            piece, weights, conversion.config, **conversion.options
+            piece, weights, conversion.config, dtype=dtype, **conversion.options
         )
     except ValueError as error:
         raise ValueError(
-            f"the weights of {folder} do not fit its config.json: {error}"
+            f"the weights of {folder} do not fit its config.json: "
+            f"{in_their_names(str(error), conversion)}"
         ) from None
     model.eval()
     return model
@@ -73,4 +79,10 @@ def _conversion(fields: Fields, names: set[str]) -> Conversion:
     family = known[stated[0]]
     model_type = next(name for name, f in _FAMILIES.items() if f is family)
     fields.must("model_type", model_type, default=model_type)
-    return family.conversion(fields, stated[0], names)
+    try:
+        return family.conversion(fields, stated[0], names)
+    except (TypeError, AttributeError, KeyError) as error:  # such as text for a number
+        raise ValueError(
+            f"{fields.where} must have fields of the kinds that this architecture has: "
+            f"one is of another ({error})."
+        ) from error

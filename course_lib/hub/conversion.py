@@ -68,6 +68,11 @@ def rename(arrays: Arrays, conversion: Conversion) -> Arrays:
         if ours is None:
             found[repr(name)] = array  # in quotes it can be no name of ours
             continue
+        if array.dtype.kind != "f":
+            raise ValueError(
+                f"{name} must hold floating-point numbers, the model's weights: got "
+                f"{array.dtype}. A quantized checkpoint is not read."
+            )
         axes = conversion.squeeze.get(inner, ())
         if array.ndim > max(axes, default=-1) and {*array.shape[: len(axes)]} == {1}:
             array = array.squeeze(axes)
@@ -81,3 +86,19 @@ def rename(arrays: Arrays, conversion: Conversion) -> Arrays:
             )
         found[ours], source[ours] = array, name
     return found
+
+
+def in_their_names(text: str, conversion: Conversion) -> str:
+    """A text about parameters of ours, each with its name in the file behind it."""
+    theirs = {ours: name for name, ours in conversion.table.items()}
+
+    def both(found: re.Match[str]) -> str:
+        part, _, leaf = found[0].rpartition(".")
+        name = theirs.get(generic(part))
+        if name is None:
+            return found[0]
+        for number in re.findall(r"\.(\d+)\.", found[0]):
+            name = name.replace("#", number)
+        return f"{found[0]} (there {conversion.prefix}{name}.{leaf})"
+
+    return re.sub(r"(?<!')\b[a-z_]+(\.\w+)+", both, text)

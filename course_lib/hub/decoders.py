@@ -1,4 +1,4 @@
-"""Checkpoints of Llama, Qwen2, Qwen3, Gemma 3 and of mixtures: each becomes a `GPT`.
+"""Checkpoints of Llama, Mistral, Qwen, Gemma and of mixtures: each becomes a `GPT`.
 
 They share one architecture and nearly all names; a `Decoder` says what one family has
 of its own. Three things are stored otherwise than here: Gemma's norms multiply by one
@@ -212,6 +212,10 @@ def _llama(fields: Fields) -> dict[str, Any]:
     return _attention_bias(fields) | {"bias": fields.take("mlp_bias", False)}
 
 
+def _mistral(fields: Fields) -> dict[str, Any]:
+    return {"window": fields.take("sliding_window", 4096)}
+
+
 def _qwen2(fields: Fields) -> dict[str, Any]:
     return {"qkv_bias": True} | _windows(fields)
 
@@ -298,6 +302,30 @@ def _gemma3(fields: Fields) -> dict[str, Any]:
     }
 
 
+def _gemma(fields: Fields) -> dict[str, Any]:
+    fields.must("use_bidirectional_attention", False)
+    # The first files say "gelu" and mean the other, as the library knows.
+    fields.must("hidden_act", "gelu_pytorch_tanh", "gelu")
+    fields.must("hidden_activation", "gelu_pytorch_tanh")
+    own = {"activation": "gelu_tanh", "scale_embeddings": True}
+    return own | {"head_dim": fields.take("head_dim", 256)} | _attention_bias(fields)
+
+
+def _gemma2(fields: Fields) -> dict[str, Any]:
+    kinds, n = fields.take("layer_types", None), fields.take("num_hidden_layers")
+    if kinds is None:  # in turns
+        kinds = ["full_attention" if i % 2 else "sliding_attention" for i in range(n)]
+    scale = fields.take("query_pre_attn_scalar", 256) ** -0.5
+    return {
+        "norm": "sandwich",
+        "attention_scale": scale,
+        "score_cap": fields.take("attn_logit_softcapping", 50.0),
+        "logit_cap": fields.take("final_logit_softcapping", 30.0),
+        **_gemma(fields),
+        **_pattern(fields, kinds, fields.take("sliding_window", 4096)),
+    }
+
+
 def _mixtral(fields: Fields) -> dict[str, Any]:
     fields.must("attention_bias", False)
     return {
@@ -340,8 +368,25 @@ def _n_experts(fields: Fields, default: int) -> int:
 
 FAMILIES: dict[str, Decoder] = {
     "llama": Decoder(ARCHITECTURES=("LlamaForCausalLM",), own=_llama),
+    "mistral": Decoder(
+        ARCHITECTURES=("MistralForCausalLM",), own=_mistral, n_kv_heads=8
+    ),
     "qwen2": Decoder(ARCHITECTURES=("Qwen2ForCausalLM",), own=_qwen2, n_kv_heads=32),
     "qwen3": Decoder(ARCHITECTURES=("Qwen3ForCausalLM",), own=_qwen3, n_kv_heads=32),
+    "gemma": Decoder(
+        ARCHITECTURES=("GemmaForCausalLM",),
+        own=_gemma,
+        tied=True,
+        n_kv_heads=16,
+        plus_one=True,
+    ),
+    "gemma2": Decoder(
+        ARCHITECTURES=("Gemma2ForCausalLM",),
+        own=_gemma2,
+        tied=True,
+        n_kv_heads=4,
+        plus_one=True,
+    ),
     "gemma3_text": Decoder(
         ARCHITECTURES=("Gemma3ForCausalLM",),
         own=_gemma3,

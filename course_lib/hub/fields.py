@@ -23,7 +23,7 @@ _ABOUT = """
     architectures model_type transformers_version dtype torch_dtype finetuning_task
     task_specific_params tokenizer_class prefix id2label label2id problem_type
     bos_token_id eos_token_id pad_token_id sep_token_id cls_token_id mask_token_id
-    unk_token_id decoder_start_token_id
+    unk_token_id decoder_start_token_id transformers.js_config
 """
 _TRAINING = """
     initializer_range init_std gradient_checkpointing use_cache use_bfloat16
@@ -48,6 +48,11 @@ ABSENT = {
     "cross_attention_hidden_size": None,
     "tie_encoder_decoder": False,
     "pruned_heads": {},
+    # Marks that writers leave, which say that the model is what it is.
+    "is_llama_config": True,
+    "rope_interleaved": False,
+    "unsloth_fixed": True,
+    "use_mrope": False,
 }
 
 _NEEDED = object()

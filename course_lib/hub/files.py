@@ -30,7 +30,13 @@ def find(path_or_name: str | Path) -> Path:
             f"name on the Hugging Face Hub: {name} is no folder."
         )
     hub = need("huggingface_hub")
-    return Path(hub.snapshot_download(name, allow_patterns=_WANTED))
+    try:
+        return Path(hub.snapshot_download(name, allow_patterns=_WANTED))
+    except Exception as error:  # of many kinds: no such name, no network, no right
+        raise ValueError(
+            f"a checkpoint must be a folder or a name on the Hugging Face Hub: {name} "
+            f"is no folder in {Path.cwd()}, and could not be fetched ({error})."
+        ) from error
 
 
 def read_config(folder: Path) -> dict[str, Any]:
@@ -44,15 +50,21 @@ def index(folder: Path) -> dict[str, Path]:
         return dict.fromkeys(_header(folder / _WHOLE)[0], folder / _WHOLE)
     if (folder / _INDEX).is_file():
         return _shards(folder, _read_json(folder / _INDEX).get("weight_map"))
-    pickles = sorted(
-        p.name for p in folder.iterdir() if p.suffix in (".bin", ".pt", ".pth", ".pkl")
-    )
+    kinds = (".safetensors", ".bin", ".pt", ".pth", ".pkl")
+    others = sorted(p.name for p in folder.iterdir() if p.suffix in kinds)
+    way_out = ""
+    if any(name.endswith(".safetensors") for name in others):
+        way_out = f" Give a file that is the whole model the name {_WHOLE}."
+    elif others:
+        way_out = (
+            " Pickled weights (.bin, .pt) are never read, since they can run code. "
+            "Write them as safetensors first: transformers' save_pretrained does, in "
+            "an environment that you trust them in."
+        )
     raise ValueError(
         f"{folder} must hold {_WHOLE}, or {_INDEX} and its parts: it holds neither"
-        + (f", only {', '.join(pickles)}" if pickles else "")
-        + ". Pickled weights (.bin, .pt) are never read, since they can run code. "
-        "Write them as safetensors first: "
-        "transformers' save_pretrained does, in an environment that you trust them in."
+        + (f", only {', '.join(others)}." if others else ".")
+        + way_out
     )
 
 

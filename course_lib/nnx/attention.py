@@ -23,8 +23,9 @@ __all__ = ["attention", "softmax"]
 
 def softmax(scores: Float[Array, "*B S"]) -> Float[Array, "*B S"]:
     """Softmax over the last axis: scores become weights, positive and summing to 1."""
-    # In such a row softmax is 0/0; the where also keeps its NaN out of the gradient.
-    return jnp.where(scores == -math.inf, 0.0, jax.nn.softmax(scores, axis=-1))
+    # In such a row softmax is 0/0. Filled before, its NaN is in no gradient either.
+    empty = scores.max(axis=-1, keepdims=True) == -math.inf
+    return jnp.where(empty, 0.0, jax.nn.softmax(jnp.where(empty, 0.0, scores), axis=-1))
 
 
 def attention(

@@ -13,6 +13,7 @@ import numpy as np
 from flax import nnx
 from jax import Array
 
+from course_lib.arrays import to_numpy
 from course_lib.checks import check_weights
 
 __all__ = ["from_builtin", "get_weights", "set_weights"]
@@ -47,7 +48,7 @@ def _parameters(model: nnx.Module) -> dict[str, tuple[nnx.Param, tuple[int, ...]
 def get_weights(model: nnx.Module) -> dict[str, np.ndarray]:
     """Copy every parameter out of a model: arrays by path, in PyTorch's layout."""
     return {
-        name: np.array(p[...]).transpose(axes)
+        name: to_numpy(p[...]).copy().transpose(axes)
         for name, (p, axes) in _parameters(model).items()
     }
 
@@ -77,6 +78,7 @@ def from_weights(
     piece: Callable[..., nnx.Module],
     weights: dict[str, np.ndarray],
     *args: Any,
+    dtype: str = "float32",
     **options: Any,
 ) -> nnx.Module:
     """`piece(*args, **options)` with these weights, which are taken out of the dict.
@@ -87,6 +89,7 @@ def from_weights(
     model = nnx.eval_shape(lambda: piece(*args, **options, rngs=nnx.Rngs(0)))
     _check(model, weights)
     graphdef, shapes, streams = nnx.split(model, nnx.Param, nnx.RngState)
+    shapes = jax.tree.map(lambda p: jax.ShapeDtypeStruct(p.shape, dtype), shapes)
     filled = []
     for path, p in nnx.to_flat_state(shapes):
         name, axes = _torch_name(path, p)

@@ -4,6 +4,7 @@ from typing import Any
 
 from flax import nnx
 from jax import Array
+from jaxtyping import Float, Integer
 
 from course_lib.checks import check_noise, check_sizes
 from course_lib.nnx.linear import normal
@@ -11,14 +12,7 @@ from course_lib.nnx.linear import normal
 __all__ = ["Embedding"]
 
 
-class _Embed(nnx.Embed):
-    """The framework's table, in which an id below 0 gives NaN and not the last row."""
-
-    def __call__(self, inputs: Array, *args: Any, **options: Any) -> Array:
-        return super().__call__(inputs.astype("uint32"), *args, **options)
-
-
-class Embedding(_Embed):
+class Embedding(nnx.Embed):
     """Embedding table: a vector for each id from 0 to N - 1, drawn from N(0, std²)."""
 
     def __init__(
@@ -27,3 +21,10 @@ class Embedding(_Embed):
         check_sizes(vocab_size=vocab_size, d_model=d_model)
         check_noise(std, "std")
         super().__init__(vocab_size, d_model, embedding_init=normal(std), rngs=rngs)
+        self.dtype: Any = None  # the table's own, also once its weights are cast
+
+    def __call__(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, ids: Integer[Array, "*B"]
+    ) -> Float[Array, "*B D"]:
+        """The rows of ids; one below 0 gives NaN and not the last row."""
+        return super().__call__(ids.astype("uint32"))

@@ -17,7 +17,7 @@ from flax import nnx
 from jax import Array
 from jaxtyping import Bool, Float, Int
 
-from course_lib.checks import check_ids
+from course_lib.checks import check_ids, check_positions
 from course_lib.config import GPTConfig
 from course_lib.nnx.block import Block
 from course_lib.nnx.embedding import Embedding
@@ -78,6 +78,8 @@ class GPT(nnx.Module):
 
     def begin(self, batch: int, max_len: int) -> KVCache:
         """An empty cache for texts of up to `max_len` tokens."""
+        if self.positions.max_len is not None:
+            check_positions(max_len, 0, self.positions.max_len)
         c, table = self.config, self.tokens.embedding[...]
         heads = c.n_kv_heads or c.n_heads
         return KVCache(c.n_layers, batch, heads, max_len, c.d_head, like=table)

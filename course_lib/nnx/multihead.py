@@ -85,7 +85,7 @@ class MultiHeadAttention(nnx.Module):
         """Attend from each position of `x` to `context`; without one, to `x` itself."""
         offset = 0 if cache is None else cache.length
         q, k, v = self.project(x, context, cache)
-        checks.check_scores(q.shape, k.shape, mask, score_bias)
+        checks.check_scores(q.shape, k.shape, mask, score_bias, cache)
         rules = {"mask": mask, "score_bias": score_bias, "dropout": self.dropout}
         rules |= {"window": self.window, "scale": self.scale, "cap": self.cap}
         heads = fused_attention(q, k, v, causal=causal, offset=offset, **rules)

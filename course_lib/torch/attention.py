@@ -25,8 +25,9 @@ def softmax(scores: Float[Tensor, "*B S"]) -> Float[Tensor, "*B S"]:
 
     A weight is 0 at a score of -inf, and a row of nothing but -inf is 0 everywhere.
     """
-    # In such a row softmax is 0/0; the fill also keeps its NaN out of the gradient.
-    return scores.softmax(dim=-1).masked_fill(scores == -math.inf, 0.0)
+    # In such a row softmax is 0/0. Filled before, its NaN is in no gradient either.
+    empty = scores.amax(dim=-1, keepdim=True) == -math.inf
+    return scores.masked_fill(empty, 0.0).softmax(dim=-1).masked_fill(empty, 0.0)
 
 
 def attention(

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 import torch
 from torch import nn
+from torch.overrides import TorchFunctionMode
 
+from course_lib.arrays import to_numpy
 from course_lib.checks import check_weights
 
 __all__ = ["from_builtin", "get_weights", "set_weights"]
@@ -21,11 +23,16 @@ __all__ = ["from_builtin", "get_weights", "set_weights"]
 def get_weights(model: nn.Module) -> dict[str, np.ndarray]:
     """Copy every parameter out of a model: arrays by path, in PyTorch's layout.
 
-    A parameter shared by two parts is listed once, under the name it was made with.
+    A parameter shared by two parts is listed once, under the name it was made with, and
+    one of bfloat16 as float32, exactly.
     """
-    return {
-        name: p.detach().cpu().numpy().copy() for name, p in model.named_parameters()
-    }
+    return {name: to_numpy(p).copy() for name, p in parameters(model).items()}
+
+
+def parameters(model: nn.Module) -> dict[str, nn.Parameter]:
+    """Parameters by path, without what torch.compile puts into the paths."""
+    named = model.named_parameters()
+    return {name.replace("_orig_mod.", ""): p for name, p in named}
 
 
 def set_weights(model: nn.Module, weights: dict[str, np.ndarray]) -> None:
@@ -41,6 +48,7 @@ def from_weights(
     piece: Callable[..., nn.Module],
     weights: dict[str, np.ndarray],
     *args: Any,
+    dtype: str = "float32",
     **options: Any,
 ) -> nn.Module:
     """`piece(*args, **options)` with these weights, which are taken out of the dict.
@@ -48,20 +56,32 @@ def from_weights(
     No random start is computed only to be thrown away. Parameters are all that the
     models here have; buffers of others would stay empty.
     """
-    with torch.device("meta"):
-        model = piece(*args, **options)
+    with torch.device("meta"), _NoStart():
+        model = piece(*args, **options).to(getattr(torch, dtype))
     _fill(model.to_empty(device=torch.get_default_device()), weights)
     return model
 
 
+class _NoStart(TorchFunctionMode):
+    """Nothing is drawn: on "meta" a normal start would import a compiler first."""
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        given = kwargs or {}
+        if func is nn.init.normal_:
+            return given["tensor"]
+        return func(*args, **given)
+
+
 def _fill(model: nn.Module, weights: dict[str, np.ndarray]) -> None:
     """`set_weights`, forgetting each array once it is copied: less memory at a time."""
-    parameters = dict(model.named_parameters())
-    check_weights({name: tuple(p.shape) for name, p in parameters.items()}, weights)
+    found = parameters(model)
+    check_weights({name: tuple(p.shape) for name, p in found.items()}, weights)
     with torch.no_grad():
-        for name, p in parameters.items():
+        for name, p in found.items():
             # PyTorch takes no read-only arrays and no negative strides.
-            array = np.require(weights.pop(name), requirements=["C", "W"])
+            array = np.require(to_numpy(weights.pop(name)), requirements=["C", "W"])
             p.copy_(torch.from_numpy(array))
 
 
@@ -85,7 +105,7 @@ def from_builtin(layer: nn.MultiheadAttention) -> dict[str, np.ndarray]:
             parts[name]["bias"] = b
         parts["o_proj"]["bias"] = layer.out_proj.bias
     return {
-        f"{part}.{kind}": p.detach().cpu().numpy().copy()
+        f"{part}.{kind}": to_numpy(p).copy()
         for part, kinds in parts.items()
         for kind, p in kinds.items()
     }

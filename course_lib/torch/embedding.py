@@ -1,6 +1,7 @@
 """The table of vectors that ids are looked up in (PyTorch)."""
 
-from torch import nn
+from jaxtyping import Float, Integer
+from torch import Tensor, nn
 
 from course_lib.checks import check_noise, check_sizes
 
@@ -20,3 +21,9 @@ class Embedding(nn.Embedding):
         super().__init__(vocab_size, d_model)
         if std != 1.0:  # the framework's own start
             nn.init.normal_(self.weight, std=std)
+
+    def forward(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, ids: Integer[Tensor, "*B"]
+    ) -> Float[Tensor, "*B D"]:
+        """The rows of ids of any whole numbers' dtype; the framework knows two."""
+        return super().forward(ids.long())

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from course_lib.checks import check_divides, check_size
 from course_lib.torch.attention import attention
-from course_lib.torch.masks import causal_mask, window_mask
+from course_lib.torch.masks import positions
 
 __all__ = ["fused_attention", "narrow_mask", "repeat_heads"]
 
@@ -85,12 +85,12 @@ def narrow_mask(
         check_size("window", window)
     t, s = q.shape[-2], k.shape[-2]
     if causal:
-        with q.device:
-            past = causal_mask(t, s, offset=offset)
+        i, j = positions(t, s, offset, q.device)
+        past = j <= i
         mask = past if mask is None else mask & past
     if window is not None and s > window:  # else nothing is so far away
-        with q.device:
-            near = window_mask(t, s, size=window, offset=offset)
+        i, j = positions(t, s, offset, q.device)
+        near = abs(i - j) < window
         mask = near if mask is None else mask & near
     return mask
 

@@ -17,7 +17,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from course_lib.checks import check_ids
+from course_lib.checks import check_ids, check_positions
 from course_lib.config import GPTConfig
 from course_lib.torch.block import Block
 from course_lib.torch.embedding import Embedding
@@ -81,6 +81,8 @@ class GPT(nn.Module):
 
     def begin(self, batch: int, max_len: int) -> KVCache:
         """An empty cache for texts of up to `max_len` tokens."""
+        if self.positions.max_len is not None:
+            check_positions(max_len, 0, self.positions.max_len)
         c, table = self.config, self.tokens.weight
         heads = c.n_kv_heads or c.n_heads
         return KVCache(c.n_layers, batch, heads, max_len, c.d_head, like=table)

@@ -34,12 +34,18 @@ __all__ = [
 ]
 
 
-def _positions(n_queries: int, n_keys: int | None, offset: int | None = None):
+def positions(
+    n_queries: int,
+    n_keys: int | None,
+    offset: int | None = None,
+    device: torch.device | None = None,
+) -> tuple[Tensor, Tensor]:
     """Where queries (a column) and keys (a row) stand."""
     n_keys = n_queries if n_keys is None else n_keys
     check_span(n_queries, n_keys, offset)
     first = n_keys - n_queries if offset is None else offset
-    return first + torch.arange(n_queries)[:, None], torch.arange(n_keys)
+    i = first + torch.arange(n_queries, device=device)[:, None]
+    return i, torch.arange(n_keys, device=device)
 
 
 def causal_mask(
@@ -52,7 +58,7 @@ def causal_mask(
 
     The first query stands at key `offset`; None puts the last query at the last key.
     """
-    i, j = _positions(n_queries, n_keys, offset)
+    i, j = positions(n_queries, n_keys, offset)
     return j <= i
 
 
@@ -96,7 +102,7 @@ def window_mask(
     stands at key `offset`; None puts the last query at the last key.
     """
     check_size("size", size)
-    i, j = _positions(n_queries, n_keys, offset)
+    i, j = positions(n_queries, n_keys, offset)
     return abs(i - j) < size
 
 
@@ -105,7 +111,7 @@ def strided_mask(
 ) -> Bool[Tensor, "T S"]:
     """Strided mask: True where i - j is a multiple of `stride`."""
     check_size("stride", stride)
-    i, j = _positions(n_queries, n_keys)
+    i, j = positions(n_queries, n_keys)
     return (i - j) % stride == 0
 
 
@@ -117,7 +123,7 @@ def dilated_mask(
     A window with gaps has as many keys from farther away.
     """
     check_sizes(size=size, dilation=dilation)
-    i, j = _positions(n_queries, n_keys)
+    i, j = positions(n_queries, n_keys)
     return (abs(i - j) < size * dilation) & ((i - j) % dilation == 0)
 
 
@@ -129,7 +135,7 @@ def global_mask(
     Joined to another pattern: `window_mask(...) | global_mask(...)`.
     """
     check_size("n_global", n_global)
-    i, j = _positions(n_queries, n_keys)
+    i, j = positions(n_queries, n_keys)
     return (i < n_global) | (j < n_global)
 
 
@@ -138,5 +144,5 @@ def prefix_mask(
 ) -> Bool[Tensor, "T S"]:
     """Prefix mask: all may attend to the first tokens, and causally to the others."""
     check_size("n_prefix", n_prefix)
-    i, j = _positions(n_queries, n_keys)
+    i, j = positions(n_queries, n_keys)
     return (j <= i) | (j < n_prefix)

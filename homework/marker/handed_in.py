@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-KINDS = (".ipynb", ".py")
+KIND = re.compile(r"\.(ipynb|py)(\.txt)?$", re.IGNORECASE)  # some browsers add one
 LARGEST = 2**27  # bytes of a file, which may have pictures in it
 JOINERS = "\u200c\u200d"  # no glyphs, and part of names in Persian or Hindi
 DEEPEST, MOST = 20, 2000  # of one student's folders, and files
@@ -179,7 +179,13 @@ def _ignored(name: str) -> bool:
     return name.startswith(".") or name in ("__MACOSX", "__pycache__")
 
 
-_OURS, _ANY = r"\.(ipynb|py)$", r"\.\w{1,5}$"
+_OURS, _ANY = KIND.pattern, r"\.\w{1,5}$"
+
+
+def kind(name: str) -> str:
+    """What a file is, ".ipynb" or ".py"; "" if it is no submission."""
+    found = KIND.search(name)
+    return f".{found[1].lower()}" if found else ""
 
 
 def _stem(name: str, ending: str = _OURS) -> str:
@@ -196,11 +202,18 @@ def _key(name: str) -> str:
 
 def _choose(paths: list[Path]) -> tuple[Path | None, tuple[str, ...]]:
     """The latest notebook, and what is said about the others."""
-    kept = [p for p in paths if p.suffix.lower() in KINDS]
+    kept = [p for p in paths if kind(p.name)]
     if not kept:
         names = ", ".join(readable(p.name) for p in paths[:3]) or "none"
         return None, (f"a submission must be an .ipynb or .py file: got {names}.",)
-    kept.sort(key=lambda p: (p.stat().st_mtime, [len(p.name), p.name]))
+    # Beside a notebook a script is its helper, however late it was saved.
+    kept.sort(
+        key=lambda p: (
+            kind(p.name) == ".ipynb",
+            p.stat().st_mtime,
+            [len(p.name), p.name],
+        )
+    )
     if len(kept) == 1:
         return kept[0], ()
     others = ", ".join(readable(p.name) for p in kept[:-1])

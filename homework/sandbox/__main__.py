@@ -15,9 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from . import calls, cells, forbidden, wire
+from . import calls, cells, forbidden, reach, wire
 
 ROOM = Path(__file__).resolve().parents[1]
+MOST_ODD = 5  # lines that are named; one is enough for a person to look
+MOST_STATEMENTS = 2000  # that explore, and say so before they do
 
 
 def main() -> None:
@@ -49,8 +51,8 @@ def _read(job: dict[str, Any], arrays: list[np.ndarray], say: Any) -> None:
     except ValueError as error:
         say(trouble=str(error))
         return
-    odd = sorted({w for cell in found for w in job["odd"] if w in cell.code})
-    say(cells=[cell.code for cell in found], said=_said(found), odd=odd)
+    odd = list(dict.fromkeys(w for cell in found for w in reach.reached(cell.code)))
+    say(cells=[cell.code for cell in found], said=_said(found), odd=odd[:MOST_ODD])
 
 
 def _said(found: list[cells.Cell]) -> dict[str, Any]:
@@ -101,7 +103,13 @@ def _mark(job: dict[str, Any], arrays: list[np.ndarray], say: Any) -> None:
     made = [cells.Cell(n, code) for n, code in enumerate(job["cells"], start=1)]
     sys.path.append(os.getcwd())
     seconds, instead = job["explore_seconds"], job["instead"]
-    submission = cells.Submission(made, guarded, seconds, instead)
+
+    def explores(number: int) -> None:
+        if number <= MOST_STATEMENTS:
+            say(explores=number)
+
+    skipped = set(job["skipped"])
+    submission = cells.Submission(made, guarded, seconds, instead, skipped, explores)
     say(loaded=True)
     for part, task in parts:
         answer = submission.names.get(part["answer"])

@@ -18,13 +18,14 @@ import sys
 import time
 import tokenize
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 Guarded = Callable[[Callable[[], Any], float], str]
+ENDED = "it was not run, since the process had ended in such a line"
 SLICE = 1.0  # seconds that a statement still gets when exploration has had its time
 
 
@@ -57,7 +58,7 @@ def read(name: str, raw: bytes) -> list[Cell]:
         ValueError: It is neither.
     """
     if name.lower().endswith(".py"):
-        return [Cell(1, _decode_script(raw))]
+        return [Cell(1, transform(_decode_script(raw)))]  # Colab's have `!pip` in them
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         import nbformat
@@ -111,14 +112,18 @@ class Shell:
     def run_cell_magic(self, name: str, line: str, body: str) -> None:
         """`%%writefile`, whose module a later cell may import."""
         if name in ("writefile", "file"):
-            Path(line.split()[-1]).write_text(body, encoding="utf-8")
+            *options, file = line.split()
+            mode = "a" if "-a" in options or "--append" in options else "w"
+            with open(file, mode, encoding="utf-8") as opened:
+                opened.write(body)
 
     def run_line_magic(self, name: str, line: str, *more: Any) -> None:
         """`%time` and its statement, `%run` and a file that an earlier cell wrote."""
         if name == "time":
             self.run(transform(line))
         elif name == "run":
-            self.run(transform(Path(line.split()[0]).read_text(encoding="utf-8")))
+            file = next(word for word in line.split() if not word.startswith("-"))
+            self.run(transform(Path(file).read_text(encoding="utf-8")))
 
     def getoutput(self, *command: Any) -> list[str]:
         """`!command`, whose output is nothing here."""
@@ -139,6 +144,9 @@ class Submission:
         guarded: Calls a function for so many seconds, and says what went wrong.
         seconds: For all exploration together; with 0 only definitions run.
         instead: Code that defines a name rightly, to take the place of the student's.
+        skipped: Numbers of statements that explore and are left out, since the process
+            ended in them.
+        explores: Is told the number of each other one before it runs.
     """
 
     def __init__(
@@ -147,6 +155,8 @@ class Submission:
         guarded: Guarded,
         seconds: float,
         instead: dict[str, str] | None = None,
+        skipped: Collection[int] = (),
+        explores: Callable[[int], None] = lambda _: None,
     ):
         self.module = ModuleType("__main__")
         # Dataclasses and pickle look it up; and nothing of ours stays in reach.
@@ -160,7 +170,8 @@ class Submission:
         self.troubles: list[tuple[int, str, str]] = []  # number, cell, what went wrong
         self.lost: dict[str, str] = {}  # by the name that a failed statement binds
         self.guarded, self.left, self.instead = guarded, seconds, dict(instead or {})
-        self.exploring = seconds > 0
+        self.exploring, self.explored = seconds > 0, 0
+        self.skipped, self.explores = skipped, explores
         shell.user_ns = self.names
         for cell in cells:
             self.cell = cell
@@ -209,9 +220,10 @@ class Submission:
         names = bound(statement)
         if defines(statement):
             wrong = self.guarded(execute, 60)
-        elif not self.exploring:
-            wrong = "it was not run, since the process had ended in such a line"
+        elif not self.exploring or (number := self._next_number()) in self.skipped:
+            wrong = ENDED
         else:
+            self.explores(number)
             begin = time.monotonic()
             wrong = self.guarded(execute, max(self.left, SLICE))
             self.left -= time.monotonic() - begin
@@ -219,6 +231,10 @@ class Submission:
             self._failed(wrong, names)
         for name in names & self.instead.keys():
             self.names[name] = self._right(name)
+
+    def _next_number(self) -> int:
+        self.explored += 1
+        return self.explored
 
     def _right(self, name: str) -> Any:
         """The right piece, defined among names of its own."""

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-LARGEST_HEADER = 2**24  # a notebook's code; a frame with an outcome is far smaller
+LARGEST_HEADER = 2**24  # a notebook's code
+LARGEST_OUTCOME = 2**16  # the header of any other frame
 KINDS = ("|b1", "|i1", "|u1", *(f"<{k}" for k in ("i2", "u2", "i4", "u4", "i8", "u8")))
 KINDS += ("<f4", "<f8", "<c8", "<c16")
 LENGTHS = struct.Struct("<II")
@@ -29,14 +30,20 @@ def frame(header: dict[str, Any], arrays: list[np.ndarray] | tuple = ()) -> byte
     return LENGTHS.pack(len(text), len(data)) + text + data
 
 
-def frames(raw: bytes) -> Iterator[tuple[dict[str, Any], list[np.ndarray]]]:
-    """Every frame up to the first that isn't one."""
+def frames(
+    raw: bytes, largest_header: int = LARGEST_HEADER
+) -> Iterator[tuple[dict[str, Any], list[np.ndarray]]]:
+    """Every frame up to the first that isn't one.
+
+    Each is read when it is asked for, in time that is linear in its length: who takes
+    no more than can be right pays for no more.
+    """
     start = 0
     while len(raw) - start >= LENGTHS.size:
         n_text, n_data = LENGTHS.unpack_from(raw, start)
         middle = start + LENGTHS.size + n_text
         end = middle + n_data
-        if n_text > LARGEST_HEADER or end > len(raw):
+        if n_text > largest_header or end > len(raw):
             return
         try:
             text = raw[middle - n_text : middle].decode("ascii")
@@ -53,7 +60,7 @@ def frames(raw: bytes) -> Iterator[tuple[dict[str, Any], list[np.ndarray]]]:
 def _arrays(described: Any, data: bytes) -> list[np.ndarray]:
     if not isinstance(described, list) or len(described) > 1000:
         raise ValueError("no list of arrays")
-    found = []
+    found, start = [], 0
     for one in described:
         if not isinstance(one, dict):
             raise ValueError("no array")
@@ -64,10 +71,11 @@ def _arrays(described: Any, data: bytes) -> list[np.ndarray]:
             raise ValueError("no size")
         dtype = np.dtype(kind)
         n_bytes = math.prod(shape) * dtype.itemsize
-        if n_bytes > len(data):
+        if n_bytes > len(data) - start:
             raise ValueError("fewer numbers than its shape has")
-        found.append(np.frombuffer(data[:n_bytes], dtype).reshape(shape))
-        data = data[n_bytes:]
+        mine = data[start : start + n_bytes]
+        found.append(np.frombuffer(mine, dtype).reshape(shape))
+        start += n_bytes
     return found
 
 

@@ -112,6 +112,42 @@ def test_all_of_a_live_figure_has_a_name_and_fits_a_phone(try_out, name):
     assert len(report["said"]) > 20
 
 
+# Chromium knows no `touch-action` on a group of an SVG, and a made-up event hides it.
+@pytest.mark.parametrize("name", ["query", "bandwidth", "rotary"])
+def test_a_finger_drags_and_the_page_stays(browser, tmp_path, name):
+    head = "".join(
+        f'<script defer src="{(FOLDER / file).as_uri()}"></script>'
+        for file in ("explore.js", f"{name}.js")
+    )
+    style = f'<link rel="stylesheet" href="{(FOLDER / "explore.css").as_uri()}">'
+    page_text = f"""<!doctype html><html lang="en"><head>{style}{head}</head><body>
+    <explore-{name} class="explore" data-label="a figure"><img alt=""></explore-{name}>
+    <div style="height: 3000px"></div></body></html>"""
+    (tmp_path / "page.html").write_text(page_text, "utf-8")
+    context = browser.new_context(
+        viewport={"width": 400, "height": 800}, has_touch=True, is_mobile=True
+    )
+    page = context.new_page()
+    page.goto((tmp_path / "page.html").as_uri())
+    seen = ".explore-live svg [tabindex]:not([display=none])"
+    page.wait_for_selector(seen)
+    handle = page.locator(seen).first
+    handle.scroll_into_view_if_needed()
+    scrolled, before = page.evaluate("scrollY"), page.inner_html(".explore-live svg")
+    box = handle.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    device = context.new_cdp_session(page)
+    for i in range(13):
+        touches = [{"x": x - 2 * i, "y": y - 5 * i}]
+        kind = "touchMove" if i else "touchStart"
+        device.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": touches})
+    after = page.inner_html(".explore-live svg")
+    device.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    assert page.evaluate("scrollY") == scrolled
+    assert after != before
+    context.close()
+
+
 def test_a_live_figure_far_away_waits_for_a_reader_or_for_paper(opened):
     address = (FOLDER / "layer.js").as_uri()
     head = f"""<link rel="stylesheet" href="{(FOLDER / "explore.css").as_uri()}">

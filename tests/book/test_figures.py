@@ -180,3 +180,22 @@ def test_the_patches_drawn_are_those_that_a_convolution_reads():
     cut = vit.cut(picture)
     np.testing.assert_array_equal(cut.reshape(vit.N_PATCHES, -1), read)
     assert 3 < (cut.sum(axis=(1, 2)) > 0).sum() < vit.N_PATCHES  # some, and not all
+
+
+def test_the_lists_of_paragraphs_leave_out_what_their_names_say():
+    drawing = load("text_as_data")
+    sizes = len(drawing.PRESIDENTS), drawing.ADDRESSES, drawing.PARAGRAPHS
+    every = list(itertools.product(*map(range, sizes)))
+
+    def hidden(name):
+        n = drawing.ROWS[name]
+        return [
+            other for other in every if not drawing.may_answer(drawing.ONE, other, n)
+        ]
+
+    president, address, _ = drawing.ONE
+    assert hidden("the paragraph") == [drawing.ONE]
+    assert hidden("its address") == [
+        one for one in every if one[:2] == (president, address)
+    ]
+    assert hidden("its president") == [one for one in every if one[0] == president]

@@ -1,8 +1,12 @@
 """The road: next and previous follow it, detours lead back, numbers start anew."""
 
+import re
 from types import SimpleNamespace
 
 import navigation
+import yaml
+from docutils import nodes
+from small_books import ROOT
 
 
 class Map(dict):
@@ -45,3 +49,33 @@ def test_each_page_counts_its_figures_and_equations_from_one():
     navigation.number_by_page(None, SimpleNamespace(toc_fignumbers=numbers))
     assert numbers["a"]["figure"] == {"x": (1,), "y": (2,)}
     assert numbers["b"]["figure"] == {"u": (1,), "v": (2,), "w": (3,)}
+
+
+def test_the_map_links_every_page_of_the_ways_with_its_minutes():
+    builder = SimpleNamespace(get_relative_uri=lambda _, page: page)
+    noted = []
+    env = SimpleNamespace(
+        srcdir=ROOT,
+        docname="book/intro",
+        app=SimpleNamespace(builder=builder),
+        note_dependency=noted.append,
+    )
+    document = SimpleNamespace(settings=SimpleNamespace(env=env))
+    state = SimpleNamespace(document=document)
+    (road,) = navigation.Road(
+        "road", [], {}, [], 1, 0, "", state, SimpleNamespace(reporter=None)
+    ).run()
+    linked = [link["refuri"] for link in road.findall(nodes.reference)]
+    text = (ROOT / "_toc.yml").read_text("utf-8")
+    all_pages = re.findall(r"file: (\S+)", text.partition("caption: Appendices")[0])
+    assert linked == all_pages
+    assert len(noted) == len(all_pages) + 1  # an edit of any draws it anew
+    for stop in road.findall(nodes.list_item):
+        link, minutes = stop[0].children
+        page = (ROOT / f"{link['refuri']}.md").read_text("utf-8")
+        assert f"# {link.astext()}\n" in page
+        assert f"{minutes.astext()} minutes" in page
+    weekend = yaml.safe_load(text)["parts"][0]["chapters"]
+    mine = [stop[0][1].astext() for stop in road[0][1]]
+    assert len(mine) == len(weekend)
+    assert f"{sum(map(int, mine))} minutes" in road[0][0].astext()

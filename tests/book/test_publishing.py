@@ -34,11 +34,13 @@ class Settings(SimpleNamespace):
 
 def settings(repository, **others):
     values = {
+        "root_doc": "book/intro",
         "html_baseurl": "",
         "html_title": "My course",
         "ogp_site_url": "",
         "ogp_site_name": "",
         "notfound_urls_prefix": "/en/latest/",
+        "notfound_context": {},
         **others,
     }
     buttons = {"colab_url": "https://colab.research.google.com"}
@@ -60,6 +62,11 @@ def test_one_line_gives_the_site_its_addresses_and_another_its_name():
     )
     assert config.notfound_urls_prefix == "/course/"
     assert config.ogp_site_name == "My course"
+    lost = config.notfound_context["body"]
+    assert re.findall('href="([^"]*)"', lost) == [
+        "/course/book/intro.html",
+        "/course/search.html",
+    ]
     assert "colab_url" in config.html_theme_options["launch_buttons"]
 
 

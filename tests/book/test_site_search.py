@@ -49,6 +49,27 @@ def test_another_word_leads_to_the_section_that_it_names(search, query, section)
     assert "#" in address
 
 
+@pytest.mark.parametrize(
+    ("query", "page"),
+    [
+        ("flash+attention", "long-sequences"),
+        ("gpt+from+scratch", "gpt"),
+        ("attention+is+all+you+need", "multi-head"),
+        ("pip+install", "setup"),
+        ("exercise+solutions", "lists"),
+        ("homework+notebooks", "homework"),
+    ],
+)
+def test_a_question_leads_to_its_page(search, query, page):
+    assert f"/{page}.html" in search(query)[0][1]
+
+
+@pytest.mark.parametrize("query", ["temperature", "perplexity", "mixture+of+experts"])
+def test_a_page_comes_once(search, query):
+    pages = [address.partition("#")[0] for _, address in search(query)]
+    assert len(set(pages)) == len(pages)
+
+
 def test_a_page_and_what_one_does_with_it_lead_to_the_page(search):
     assert search("vit+colab")[0][0].endswith("Vision transformers")
 

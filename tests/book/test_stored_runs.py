@@ -20,7 +20,7 @@ from book_scripts import page as text_of
 from safetensors.numpy import load_file
 
 from course_lib import data, hub
-from course_lib.config import GPTConfig, TrainConfig, ViTConfig
+from course_lib.config import GPTConfig, TrainConfig
 
 
 @cache
@@ -150,31 +150,12 @@ def test_the_page_on_rewards_loads_that_model_in_double_precision():
         assert (weights != weights.astype(np.float32)).any(), name
 
 
-def test_vit_s_page_has_the_command_s_data_and_networks(rng):
-    made = command("vit")
-    names = {"ViTConfig": ViTConfig, "ct": made.ct, "data": data, "np": np}
-    names |= {"dataclasses": dataclasses, "nn": torch.nn, "torch": torch}
-    # Whatever: only the functions are wanted.
-    names |= {"digits": None, "standardized": type}
-    for words in ("def drawn_images(", "def small_cnn(", "def shifted(", "class ViT("):
-        exec(cell("vit", words).removeprefix(":tags: [torch]"), names)
-    shown = names["test_images"], names["test_labels"]
+def test_vit_s_page_in_depth_has_the_command_s_shapes():
+    made, names = command("vit"), page("vit_in_depth")
+    assert names["shapes_config"] == made.MODEL
+    shown = names["shapes"], names["what"]
     for mine, theirs in zip(shown, made.images(made.N_TEST, made.TEST), strict=True):
         np.testing.assert_array_equal(mine, theirs)
-
-    def sizes(model):
-        return sorted(tuple(p.shape) for p in model.parameters())
-
-    for size in ((made.SIZE, 4), (8, 10)):
-        assert sizes(names["small_cnn"](*size)) == sizes(made.cnn(*size))
-    assert sizes(names["ViT"](8, 2, 1, 10)) == sizes(made.digit_vit())
-    images = rng.standard_normal((7, 1, 8, 8))
-    mine, theirs = (
-        shifted(images, np.random.default_rng(3))
-        for shifted in (names["shifted"], made.shifted)
-    )
-    np.testing.assert_array_equal(mine, theirs)
-    assert mine.shape == images.shape
 
 
 # Sweeps: every training is there, and no two are one
@@ -241,15 +222,6 @@ def test_the_races_of_vit_are_complete_and_its_rates_inside_their_ranges():
         for steps in made.BUDGETS[name]
         for start in made.STARTS
     ]
-    shape = len(made.N_TRAIN), len(made.SPLITS)
-    for rows in told["digits"].values():
-        for what in ("plain", "shifts"):
-            assert np.array(rows[what]["errors"]).shape == shape
-    for name in made.NETWORKS:
-        for what in ("plain, longer", "shifts, longer"):
-            longer = told["digits"][name][what]
-            assert longer["options"] == made.LONGER
-            assert np.array(longer["errors"]).shape == shape
 
 
 def test_what_is_taken_away_from_the_modern_block_is_taken_away():
@@ -265,7 +237,8 @@ def test_what_is_taken_away_from_the_modern_block_is_taken_away():
 def test_the_vits_in_depth_are_those_of_the_page():
     made, names = command("vit_in_depth"), page("vit_in_depth")
     told = history("vit_in_depth")
-    lines, below, _ = cell("vit-in-depth", "stored = nn.ModuleDict()").partition("\n\n")
+    code = cell("vit-in-depth", "stored = nn.ModuleDict()").rpartition("---\n")[2]
+    lines, below, _ = code.partition("\n\n")
     assert below  # the models as the page loads them, without its trainings
     names = dict(names)
     exec(lines, names)
@@ -291,6 +264,20 @@ def test_the_vits_in_depth_are_those_of_the_page():
 
 
 # A published encoder
+
+
+def test_the_stored_vectors_are_those_of_the_paragraphs():
+    made, texts = command("text_as_data"), data.paragraphs().text
+    assert history("text_as_data") == {
+        "sha256": made.digest(texts),
+        "longest": made.LONGEST,
+    }
+    vectors = stored("text_as_data")["minilm"].astype(np.float32)
+    assert vectors.shape == (len(texts), 384)
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=2e-3)
+    some = np.random.default_rng(0).choice(len(texts), size=13, replace=False)
+    again = made.embed([texts[n] for n in some])
+    np.testing.assert_allclose(vectors[some], again, atol=5e-4)
 
 
 def prose(slug):

@@ -52,7 +52,7 @@ DRAWS = {
         "f501e5a10540",
     ),
     "warehouses": (lambda seed: data.draw_warehouses(11, seed=seed), "b2ec1559215b"),
-    "suppliers": (lambda seed: data.draw_suppliers(3, seed=seed), "50e897ffd103"),
+    "suppliers": (lambda seed: data.draw_suppliers(3, seed=seed), "ddc42a67cbf3"),
     "genes": (lambda seed: data.draw_genes(4, seed=seed), "b386cec2d115"),
     "ledger": (lambda seed: data.ledger(seed=seed), "81229c9746d1"),
     "digits": (lambda seed: data.digits(seed=seed), "96ae02525869"),

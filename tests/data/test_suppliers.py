@@ -1,4 +1,4 @@
-"""Firms and suppliers: one decisive supplier each, and the bounds are bounds."""
+"""Firms and suppliers: one decisive supplier each, and the bound is a bound."""
 
 from itertools import product
 
@@ -9,20 +9,20 @@ from course_lib.data import suppliers
 
 N, MAKERS, FIRMS = 11, 3, 18
 HIT = suppliers.FEATURES.index("hit")
+KINDS = len(suppliers.PRODUCTS)
 
 
 @pytest.fixture
 def networks():
-    return suppliers.draw_suppliers(N, makers=MAKERS, noise=0.0, seed=3)
+    return suppliers.draw_suppliers(N, makers=MAKERS, seed=3)
 
 
 def products(networks):
-    return networks.features[..., : len(suppliers.PRODUCTS)]
+    return networks.features[..., :KINDS]
 
 
-def is_specific(networks):
-    columns = [suppliers.PRODUCTS.index(name) for name in suppliers.SPECIFIC]
-    return products(networks)[..., columns].sum(axis=-1) > 0
+def needs(networks):
+    return networks.features[..., KINDS : 2 * KINDS]
 
 
 def test_each_product_has_its_makers(networks):
@@ -31,59 +31,54 @@ def test_each_product_has_its_makers(networks):
     assert (products(networks).sum(axis=1) == MAKERS).all()
 
 
-def test_a_firm_has_four_suppliers_and_is_not_one_of_them(networks):
-    assert (networks.edges.sum(axis=-1) == 4).all()
+def test_a_firm_buys_four_products_and_nothing_from_itself(networks):
+    bought = networks.edges.astype(float) @ products(networks)
+    assert (bought.sum(axis=-1) == 4).all()
+    assert bought.max() == 1
     assert not networks.edges[:, range(FIRMS), range(FIRMS)].any()
 
 
-def test_exactly_one_supplier_is_specific_and_it_is_the_decisive_one(networks):
-    found = networks.edges & is_specific(networks)[:, None]
+def test_the_decisive_supplier_alone_makes_what_the_firm_needs(networks):
+    assert (needs(networks).sum(axis=-1) == 1).all()
+    makes_it = needs(networks) @ products(networks).swapaxes(1, 2) > 0
+    found = networks.edges & makes_it
     assert (found.sum(axis=-1) == 1).all()
     np.testing.assert_array_equal(found.argmax(axis=-1), networks.decisive)
 
 
-def test_without_noise_the_decisive_supplier_decides(networks):
+def test_the_decisive_supplier_decides(networks):
     hit = np.take_along_axis(networks.features[..., HIT], networks.decisive, 1)
     np.testing.assert_array_equal(networks.at_risk, hit > 0)
 
 
-def test_the_noise_flips_its_share_of_the_labels():
-    networks = suppliers.draw_suppliers(400, noise=0.2, seed=5)
-    hit = np.take_along_axis(networks.features[..., HIT], networks.decisive, 1)
-    assert np.mean(networks.at_risk != (hit > 0)) == pytest.approx(0.2, abs=0.02)
-
-
 def test_own_features_are_unrelated_to_the_label():
-    networks = suppliers.draw_suppliers(2000, noise=0.0, seed=7)
+    networks = suppliers.draw_suppliers(2000, seed=7)
     own = networks.features.reshape(-1, len(suppliers.FEATURES))
     label = networks.at_risk.ravel()
     for column in own.T:
         assert abs(np.corrcoef(column, label)[0, 1]) < 0.03
 
 
-@pytest.mark.parametrize(("n", "noise"), [(2, 0.0), (3, 0.1), (5, 0.3), (7, 0.5)])
-def test_the_bound_of_the_average_is_that_of_the_best_rule(n, noise):
+@pytest.mark.parametrize("n", [2, 3, 5, 7])
+def test_the_bound_of_the_average_is_that_of_the_best_rule(n):
     # Another way to the number: each way the suppliers can be, and each rule's table.
     right = {}
     for hits in product((0, 1), repeat=n):
-        for label, share in ((hits[0], 1 - noise), (1 - hits[0], noise)):
-            key = sum(hits), label
-            right[key] = right.get(key, 0) + share / 2**n
+        key = sum(hits), hits[0]
+        right[key] = right.get(key, 0) + 1 / 2**n
     best = sum(max(right.get((m, 0), 0), right.get((m, 1), 0)) for m in range(n + 1))
-    assert suppliers.average_bound(n, noise) == pytest.approx(best)
+    assert suppliers.average_bound(n) == pytest.approx(best)
 
 
 def test_counting_hits_reaches_the_bound_of_the_average():
-    networks = suppliers.draw_suppliers(2000, noise=0.1, seed=11)
+    networks = suppliers.draw_suppliers(2000, seed=11)
     hits = (networks.edges @ networks.features[..., HIT][..., None])[..., 0]
     undecided = hits == 0
     right = np.where(undecided, 0.5, (hits > 0) == networks.at_risk)
     assert right.mean() == pytest.approx(suppliers.average_bound(), abs=0.01)
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"n": 0}, {"n": 3, "makers": 1}, {"n": 3, "noise": 0.7}]
-)
+@pytest.mark.parametrize("wrong", [{"n": 0}, {"n": 3, "makers": 1}])
 def test_networks_that_cannot_be_are_refused(wrong):
     with pytest.raises(ValueError, match=r"must be"):
         suppliers.draw_suppliers(**wrong, seed=0)

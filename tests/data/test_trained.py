@@ -14,4 +14,6 @@ def test_an_unknown_name_lists_the_known_ones():
 def test_every_file_is_small_and_found_by_its_name():
     for file in _FOLDER.glob("*.safetensors"):
         assert data.trained(file.stem) == file
-        assert file.stat().st_size < 1_000_000
+        larger = {"text-as-data": 3_000_000, "presidents": 2_500_000}
+        most = larger.get(file.stem, 1_000_000)
+        assert file.stat().st_size < most

@@ -8,6 +8,7 @@ from models import assert_wings_agree, randomize
 from wings import assert_close, each
 
 from course_lib import oracle
+from course_lib.config import TrainConfig
 
 N, D, F, E = 11, 5, 7, 3
 
@@ -85,6 +86,19 @@ def test_the_bias_brings_idle_experts_to_work_and_leaves_the_gates(wing, rng):
     assert np.bincount(chosen.ravel(), minlength=E).min() > 15
     assert_close(gates, np.ones_like(gates))  # of one expert, divided by itself
     assert_close(shares.sum(axis=-1), np.ones(101))
+
+
+@each("shared", [None, 1], nnx=[1])
+def test_experts_train_in_mixed_precision(wing, rng, shared):
+    model = wing.make(wing.lib.MixtureOfExperts, D, F, n_experts=E, n_shared=shared)
+    x = rng.standard_normal((N, D)).astype("float32")
+
+    def loss(model, x, y):
+        return ((model(x) - y) ** 2).mean()
+
+    config = TrainConfig(steps=9, learning_rate=0.01, precision="bfloat16")
+    losses = wing.lib.fit(model, [(x, x)], loss, config=config).losses
+    assert losses[-1] < losses[0]
 
 
 def test_what_no_router_can_do_is_refused(wing):

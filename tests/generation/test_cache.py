@@ -1,14 +1,16 @@
 """The cache changes nothing but the work."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
 import pytest
 from wings import assert_close, each
 
-from course_lib.config import Seq2SeqConfig
+from course_lib.config import GPTConfig, Seq2SeqConfig
 
 B, T, D, H, KV = 2, 7, 12, 6, 3
+CONFIG = GPTConfig(vocab_size=5, max_len=7, d_model=D, n_layers=1, n_heads=H)
 
 
 def layer(wing, **options):
@@ -146,3 +148,39 @@ def test_an_nnx_cache_goes_through_a_compiled_step(rng):
     expected = np.asarray(model(x, causal=True))
     assert_close(np.concatenate(outputs, axis=1), expected, "float32")
     assert traces == 1
+
+
+@pytest.mark.parametrize("position", ["learned", "sinusoidal"])
+def test_no_cache_is_begun_that_is_longer_than_the_positions(wing, position):
+    model = wing.make(wing.lib.GPT, replace(CONFIG, position=position, max_len=7))
+    model.begin(1, 7)
+    with pytest.raises(ValueError, match="positions must lie within max_len=7"):
+        model.begin(1, 8)
+
+
+def test_no_more_is_kept_than_was_stored(wing, rng, no_hook):
+    model = wing.make(wing.lib.GPT, CONFIG)
+    cache = model.begin(1, 7)
+    model(wing.array(rng.integers(0, 5, (1, 3))), cache=cache)
+    for bad in (4, -1):
+        with pytest.raises(ValueError, match=f"got length={bad} for 3 tokens"):
+            cache.rewind(bad)
+    cache.rewind(np.int64(3))
+    assert int(cache.length) == 3
+
+
+def test_a_mask_of_the_newest_token_alone_is_refused(wing, rng):
+    model = wing.make(wing.lib.GPT, CONFIG)
+    cache, ids = model.begin(2, 7), wing.array(rng.integers(1, 5, (2, 3)))
+    model(ids, cache=cache)
+    mask = wing.lib.padding_mask_from_ids(ids[:, :1], 0)
+    with pytest.raises(ValueError, match="a column for each key that the cache holds"):
+        model(ids[:, :1], mask=mask, cache=cache)
+
+
+def test_a_cache_takes_what_it_stores_in_its_own_dtype(wing):
+    cache = wing.lib.KVCache(1, 1, 2, 3, 4, like=wing.array(np.zeros(1), "float32"))
+    new = wing.array(np.full((1, 2, 1, 4), 0.5), "float64")
+    for kept in cache[0].append(new, new):
+        assert "float32" in str(kept.dtype)
+        assert wing.numpy(kept)[0, 0, 0, 0] == 0.5

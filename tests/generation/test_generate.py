@@ -1,6 +1,7 @@
 """Writing text: one seed, one text, whatever the wing, the cache or the company."""
 
 import dataclasses
+import math
 
 import numpy as np
 import pytest
@@ -288,11 +289,20 @@ BAD = {
         r"a stop word must be a sequence of token ids: got 1\. Several stop words are",
     ),
     "no penalty": ({"repetition_penalty": 0.0}, "repetition_penalty must be"),
+    "a stop token below 0": (
+        {"stop_token": -1},
+        "from 0 to 12: got -1 in a stop token",
+    ),
+    "a stop token of none": ({"stop_token": V}, "0 to 12: got 13 in a stop token"),
+    "half a stop token": ({"stop_token": 1.5}, r"got 1\.5 in a stop token"),
+    "NumPy's 0 tokens": ({"max_new_tokens": np.int64(0)}, "max_new_tokens must be"),
+    "NumPy's no token to draw from": ({"top_k": np.int64(0)}, "top_k must be"),
+    "NumPy's temperature": ({"temperature": np.float32(-1)}, "temperature must be"),
 }
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_what_cannot_be_written_is_refused(wing, models, case):
+def test_what_cannot_be_written_is_refused(wing, models, no_hook, case):
     options, message = BAD[case]
     options = {"prompts": PROMPTS, "max_new_tokens": 3} | options
     prompts = options.pop("prompts")
@@ -324,3 +334,56 @@ def test_a_prompt_may_be_any_sequence_of_whole_numbers(wing, models):
         assert found == texts
     rows = wing.array(np.array([row, row, row]))
     assert wing.lib.generate(models(wing), rows, max_new_tokens=3, seed=7)[:1] == texts
+
+
+def test_numpys_numbers_are_settings_as_pythons_are(wing, models, no_hook):
+    plain = {"max_new_tokens": 3, "seed": 7, "stop_token": 2, "top_k": 5, "top_p": 0.5}
+    numpys = {
+        k: (np.float32 if k == "top_p" else np.int64)(v) for k, v in plain.items()
+    }
+    expected = wing.lib.generate(models(wing), PROMPTS, **plain)
+    assert wing.lib.generate(models(wing), PROMPTS, **numpys) == expected
+
+
+def no_number(wing, value):
+    """A model whose scores are NaN, or infinite, from some token on."""
+    model = wing.make(wing.lib.GPT, CONFIG)
+    weights = wing.lib.get_weights(model)
+    weights["norm.weight"][0] = value
+    wing.lib.set_weights(model, weights)
+    return model
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_scores_that_are_no_numbers_are_refused(wing, temperature, value):
+    model, how = no_number(wing, value), {"temperature": temperature}
+    how["max_new_tokens"] = 3
+    said = "score each next token with a number: got NaN or infinity for "
+    with pytest.raises(ValueError, match=said + "token 3 of row 0"):
+        wing.lib.generate(model, [[1, 2, 3], [1, 2, 3, 4]], **how)
+    with pytest.raises(ValueError, match=said):
+        wing.lib.speculate(model, model, [[1, 2, 3]], **how)
+    with pytest.raises(ValueError, match=said):
+        wing.lib.beam_search(model, [1, 2], n_beams=2, max_new_tokens=3)
+
+
+def test_64_bits_are_made_on_the_cpu_alone(monkeypatch):
+    """Apple's devices have none."""
+    torch, lib = pytest.importorskip("torch"), pytest.importorskip("course_lib.torch")
+    moved, cpu, double = [], torch.Tensor.cpu, torch.Tensor.double
+
+    def to_cpu(tensor):
+        moved.append(cpu(tensor).clone())
+        return moved[-1]
+
+    def to_double(tensor):
+        assert any(tensor is t for t in moved)
+        return double(tensor)
+
+    monkeypatch.setattr(torch.Tensor, "cpu", to_cpu)
+    monkeypatch.setattr(torch.Tensor, "double", to_double)
+    model = lib.GPT(CONFIG)
+    lib.beam_search(model, [1, 2], n_beams=2, max_new_tokens=3)
+    lib.speculate(model, model, [[1, 2]], max_new_tokens=3)
+    assert moved

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from models import randomize
-from wings import assert_close, each
+from wings import assert_close, each, get_wing
 
 from course_lib.config import Seq2SeqConfig
 
@@ -40,6 +40,13 @@ def source(rng, length=S, batch=B):
 def write(wing, model, ids, n=7, **options):
     options = {"start_token": START, "stop_token": STOP, **options}
     return wing.lib.translate(model, wing.array(ids), max_new_tokens=n, **options)
+
+
+def unwritten(wing, model, ids, n):
+    """A token that does not end a text of n tokens."""
+    return next(
+        t for t in range(V) if len(write(wing, model, ids, n, stop_token=t)[0]) == n
+    )
 
 
 KINDS = pytest.mark.parametrize("kind", ["transformer", "recurrent"])
@@ -127,13 +134,13 @@ def test_no_more_is_begun_than_there_are_positions(wing, rng, models):
 def test_the_longest_target_fills_all_positions(wing, rng, models):
     model, ids = models(wing, "transformer"), source(rng, batch=1)
     whole = CONFIG.max_len
-    assert len(write(wing, model, ids, n=whole, stop_token=V)[0]) == whole
+    never = unwritten(wing, model, ids, whole)
     (found,) = wing.lib.beam_translate(
         model,
         wing.array(ids),
         n_beams=1,
         start_token=START,
-        stop_token=V,
+        stop_token=never,
         max_new_tokens=whole,
     )
     assert len(found.tokens) == whole
@@ -141,7 +148,8 @@ def test_the_longest_target_fills_all_positions(wing, rng, models):
 
 def test_the_source_is_encoded_and_projected_once():
     torch, lib = pytest.importorskip("torch"), pytest.importorskip("course_lib.torch")
-    model = lib.Seq2Seq(CONFIG).eval()
+    model, source = lib.Seq2Seq(CONFIG).eval(), np.array([[3, 4, 5]])
+    never = unwritten(get_wing("torch"), model, source, 9)
     calls = {"encoder.0": 0, "decoder.0.cross_attention.k_proj": 0}
     for name in calls:
 
@@ -151,27 +159,22 @@ def test_the_source_is_encoded_and_projected_once():
         model.get_submodule(name).register_forward_hook(count)
     target = lib.translate(
         model,
-        torch.tensor([[3, 4, 5]]),
+        torch.tensor(source),
         start_token=START,
-        stop_token=V,  # never written: the ids end before it
+        stop_token=never,
         max_new_tokens=9,
     )
     assert len(target[0]) == 9
     assert set(calls.values()) == {1}
 
 
-def test_a_size_or_token_that_makes_no_sense_is_refused(wing, rng, models):
+def test_a_size_or_token_that_makes_no_sense_is_refused(wing, rng, models, no_hook):
     model = models(wing, "recurrent")
     with pytest.raises(ValueError, match="max_new_tokens must be"):
         write(wing, model, source(rng), n=0)
-    with pytest.raises(ValueError, match="stop_token must be a token id"):
-        wing.lib.translate(
-            model,
-            wing.array(source(rng)),
-            start_token=1,
-            stop_token=-1,
-            max_new_tokens=3,
-        )
+    for bad in (-1, V, 1.5):
+        with pytest.raises(ValueError, match=f"got {bad} in a stop token"):
+            write(wing, model, source(rng), stop_token=bad)
 
 
 @KINDS
@@ -184,7 +187,7 @@ def test_a_token_outside_its_vocabulary_is_refused(wing, models, kind, search):
             getattr(wing.lib, search)(
                 model, wing.array(np.array([[3, bad]])), **settings, **beams
             )
-    with pytest.raises(ValueError, match=f"0 to {V - 1}: got {V} in start_token"):
+    with pytest.raises(ValueError, match=f"0 to {V - 1}: got {V} in a start token"):
         getattr(wing.lib, search)(
             model, wing.array(np.array([[3]])), **settings | {"start_token": V}, **beams
         )

@@ -76,6 +76,41 @@ wrong(
 )
 
 
+def same(xp, groups):
+    return groups[:, None] == groups[None]
+
+
+@right("leave_group_out")
+def groups_masked(xp, k, v, groups, h):
+    scores = -((norms(xp, k, k) / h) ** 2) / 2
+    return xp.softmax(xp.where(same(xp, groups), -INF, scores)) @ v
+
+
+@right("leave_group_out")
+def group_by_group(xp, k, v, groups, h):
+    rows = []
+    for i in range(len(k)):
+        rest = [j for j in range(len(k)) if int(groups[j]) != int(groups[i])]
+        keys, values = xp.stack([k[j] for j in rest]), xp.stack([v[j] for j in rest])
+        w = xp.exp(-((k[i] - keys) ** 2).sum(-1) / (2 * h * h))
+        rows.append((w[:, None] * values).sum(0) / w.sum())
+    return xp.stack(rows)
+
+
+wrong(
+    "leave_group_out",
+    "its whole group must be",
+    lambda xp, k, v, groups, h: masked(xp, k, v, h),
+)
+wrong(
+    "leave_group_out",
+    "after the softmax",
+    lambda xp, k, v, groups, h: (
+        xp.where(same(xp, groups), 0, xp.softmax(-((norms(xp, k, k) / h) ** 2) / 2)) @ v
+    ),
+)
+
+
 @right("soft_lookup")
 def lookup(xp, query, keys, values, t):
     return xp.softmax(keys @ query / t) @ values

@@ -86,6 +86,11 @@ def defining(cells, name):
 @pytest.mark.parametrize("wing", WINGS)
 @pytest.mark.parametrize("slug", SLUGS)
 class TestWhatAStudentReceives:
+    def test_the_site_hands_out_what_the_master_says(self, built, slug, wing):
+        kept = ROOT / "homework" / "student" / f"{slug}-{wing}.ipynb"
+        made = built / "student" / kept.name
+        assert kept.read_bytes() == made.read_bytes(), "run `make homework`"
+
     def test_it_is_a_notebook_that_parses(self, built, slug, wing):
         notebook = student(built, slug, wing)
         nbformat.validate(notebook)

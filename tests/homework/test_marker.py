@@ -80,11 +80,14 @@ def test_an_outcome_counts_once_and_in_order():
         {"part": 0, "case": 2, "trouble": "more than there are"},
     ]
     raw = ready + b"".join(wire.frame(h) for h in some)
-    found, loaded = _believe(Ended(raw, ""), {0: 2})
+    loading = wire.frame({"explores": 1}) + wire.frame({"explores": 4})
+    assert _believe(Ended(ready + loading, ""), {0: 2}) == ({0: []}, False, 4)
+    raw = ready + loading + wire.frame({"loaded": True}) + raw[len(ready) :]
+    found, loaded, _ = _believe(Ended(raw, ""), {0: 2})
     assert loaded
     assert [o.trouble for o in found[0]] == ["first", ""]
     assert len(found[0][0].used[0]) < 110
-    assert _believe(Ended(ready, ""), {0: 2}) == ({0: []}, False)
+    assert _believe(Ended(ready, ""), {0: 2}) == ({0: []}, False, 0)
     with pytest.raises(RuntimeError, match="did not start: it was killed"):
         _believe(Ended(b"", "was killed"), {0: 2})
 
@@ -270,6 +273,21 @@ def test_a_submission_is_read_whatever_wrote_it(name, raw, words):
         assert word in text
 
 
+def test_a_script_from_colab_is_python():
+    (cell,) = cells.read("a.py", b"!pip install einops\nx = 1\n")
+    assert "system('pip install einops')" in cell.code
+
+
+def test_a_file_is_appended_to_and_run_with_options(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ran = []
+    shell = cells.Shell(ran.append)
+    shell.run_cell_magic("writefile", "part.py", "a = 1\n")
+    shell.run_cell_magic("writefile", "-a part.py", "b = 2\n")
+    shell.run_line_magic("run", "-i part.py")
+    assert ran == ["a = 1\nb = 2\n"]
+
+
 @pytest.mark.parametrize("raw", [b"{", b"[" * 10**5, b'{"nbformat": 4}', b"\0\1"])
 def test_what_is_no_notebook_is_said_to_be_none(raw):
     with pytest.raises(ValueError, match="it is no notebook"):
@@ -283,7 +301,14 @@ def test_one_row_a_student_the_latest_counts(tmp_path):
     (tmp_path / "._ada.ipynb").write_text("")
     (tmp_path / "ghost").mkdir()
     os.symlink("/etc/passwd", tmp_path / "ghost" / "link.ipynb")
-    ada, bo, ghost = find(tmp_path)
+    # A helper that was saved later isn't what was handed in, and browsers add .txt.
+    (tmp_path / "cy").mkdir()
+    for n, name in enumerate(("work.ipynb.txt", "helpers.py")):
+        (tmp_path / "cy" / name).write_text("")
+        os.utime(tmp_path / "cy" / name, (n, n))
+    ada, bo, cy, ghost = find(tmp_path)
+    assert cy.path.name == "work.ipynb.txt"
+    assert "helpers.py" in cy.notes[0]
     assert ada.path.name == "ada (1).ipynb"
     assert "3 versions: the latest, ada (1).ipynb, counts" in ada.notes[0]
     assert bo.student == "bo"

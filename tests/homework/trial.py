@@ -150,6 +150,12 @@ honest(
     + ATTEND.replace("\n", "\n    "),
     "if __name__ == '__main__':\n    " + HEAD.replace("\n", "\n    "),
 )
+honest(  # what went before such a line counts, and only the line itself is lost
+    "ends_the_kernel",
+    "import math\nimport os\nimport torch\nscale = math.sqrt(1)\nos._exit(1)",
+    ATTEND.replace("math.sqrt(q", "scale / math.sqrt(q"),
+    HEAD,
+)
 honest(
     "decorated",
     "import functools, torch\n"

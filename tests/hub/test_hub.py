@@ -255,6 +255,34 @@ def test_no_folder_and_no_configuration_are_said(tmp_path):
     refuse(tmp_path, "must hold model.safetensors")
 
 
+def test_a_name_that_is_neither_folder_nor_model_is_said(monkeypatch):
+    hub = pytest.importorskip("huggingface_hub")
+
+    def fail(*_, **__):
+        raise OSError("no network")
+
+    monkeypatch.setattr(hub, "snapshot_download", fail)
+    refuse("checkpoint/gpt2", "checkpoint/gpt2 is no folder in .*no network")
+
+
+def test_a_file_of_another_name_is_shown(saved_gpt2):
+    other = "model.fp16.safetensors"
+    (saved_gpt2 / "model.safetensors").rename(saved_gpt2 / other)
+    refuse(saved_gpt2, f"neither, only {other}. Give .* the name model.safetensors")
+
+
+def test_no_start_is_drawn_that_is_thrown_away(saved_gpt2):
+    """On "meta" a normal start would import torch's compiler: seven seconds."""
+    code = (
+        "import sys; from course_lib.hub import load; "
+        f"load({str(saved_gpt2)!r}); print('torch._dynamo' in sys.modules)"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert told.stdout == "False\n"
+
+
 def test_another_wing_is_refused(saved_gpt2):
     with pytest.raises(ValueError, match="torch"):
         load(saved_gpt2, "tensorflow")

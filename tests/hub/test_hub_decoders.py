@@ -19,6 +19,7 @@ from published import (
 )
 from wings import each
 
+from course_lib.arrays import to_numpy
 from course_lib.hub import load
 
 SIZES = {
@@ -29,8 +30,11 @@ SIZES = {
 }
 CLASSES = {
     "llama": ("LlamaConfig", "LlamaForCausalLM"),
+    "mistral": ("MistralConfig", "MistralForCausalLM"),
     "qwen2": ("Qwen2Config", "Qwen2ForCausalLM"),
     "qwen3": ("Qwen3Config", "Qwen3ForCausalLM"),
+    "gemma": ("GemmaConfig", "GemmaForCausalLM"),
+    "gemma2": ("Gemma2Config", "Gemma2ForCausalLM"),
     "gemma3": ("Gemma3TextConfig", "Gemma3ForCausalLM"),
     "mixtral": ("MixtralConfig", "MixtralForCausalLM"),
     "qwen3_moe": ("Qwen3MoeConfig", "Qwen3MoeForCausalLM"),
@@ -48,7 +52,7 @@ def decoder(family, seed=0, **options):
         theta = options.pop("rope_theta", 10000.0)
         options["rope_parameters"] = {"rope_theta": theta} | options.pop("rope_scaling")
     config, model = (getattr(transformers, name) for name in CLASSES[family])
-    own = {"qwen3": {"head_dim": 6}, "gemma3": {"head_dim": 6}}.get(family, {})
+    own = {"head_dim": 6} if family == "qwen3" or "gemma" in family else {}
     if family == "qwen3_moe":
         own = {"head_dim": 6, "num_experts": 5, "moe_intermediate_size": 7}
         own["num_experts_per_tok"] = 3
@@ -59,7 +63,9 @@ def decoder(family, seed=0, **options):
     draw = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for name, p in made.named_parameters():
-            ones = p.ndim == 1 and name.endswith("norm.weight") and family != "gemma3"
+            ones = (
+                p.ndim == 1 and name.endswith("norm.weight") and "gemma" not in family
+            )
             size = 0.8 if "embed_tokens" in name else 0.2 if p.ndim == 1 else 0.3
             p.copy_(size * torch.randn(p.shape, generator=draw) + ones)
     return made.eval()
@@ -109,6 +115,19 @@ FORMS = [
     ("mixtral", {"num_experts_per_tok": 1, "tie_word_embeddings": True}),
     ("qwen3_moe", {"norm_topk_prob": True}),
     ("qwen3_moe", EVERY | {"num_experts_per_tok": 2, "attention_bias": True}),
+    ("mistral", {"sliding_window": 3, "rope_theta": 500.0}),
+    ("mistral", {"sliding_window": None, "head_dim": 8, "tie_word_embeddings": True}),
+    ("gemma", {"hidden_act": "gelu"}),
+    ("gemma", {"num_key_value_heads": 1, "head_dim": 10, "attention_bias": True}),
+    ("gemma2", {"sliding_window": 3, "attn_logit_softcapping": 1.0}),
+    (
+        "gemma2",
+        {
+            **{"query_pre_attn_scalar": 5, "final_logit_softcapping": 2.0},
+            **{"attn_logit_softcapping": None, "sliding_window": 3},
+            "layer_types": ["full_attention", "sliding_attention", "sliding_attention"],
+        },
+    ),
 ]
 # One of each family, all of one size; that the others are read alike is tried too.
 ONE_EACH = [FORMS[i] for i in (7, 11, 13, 15, 17, 20)]
@@ -151,6 +170,8 @@ WRITERS = [
     ("llama", {"rope_scaling": LLAMA3}),
     ("qwen2", EVERY | {"max_window_layers": 1}),
     ("gemma3", {"sliding_window": 3}),
+    ("mistral", {"sliding_window": 3}),
+    ("gemma2", {"sliding_window": 3, "attn_logit_softcapping": 1.0}),
     ("mixtral", {"sliding_window": 3}),
 ]
 
@@ -288,7 +309,51 @@ def test_an_expert_that_is_missing_is_listed(tmp_path):
     save(decoder("mixtral"), tmp_path)
     gone = "model.layers.1.block_sparse_moe.experts.2.w1.weight"
     rewrite(tmp_path, lambda arrays: {k: a for k, a in arrays.items() if k != gone})
-    refuse(tmp_path, "Missing: blocks.1.feed_forward.gate_proj. Not expected: 'model.l")
+    refuse(
+        tmp_path,
+        r"Missing: blocks\.1\.feed_forward\.gate_proj\. Not expected: 'model\.l",
+    )
+
+
+def test_a_missing_weight_is_named_as_the_file_would(tmp_path):
+    save(decoder("llama"), tmp_path)
+    gone = "model.layers.1.mlp.up_proj.weight"
+    rewrite(tmp_path, lambda arrays: {k: a for k, a in arrays.items() if k != gone})
+    refuse(tmp_path, f"blocks.1.feed_forward.up_proj.weight .there {gone}.. Not")
+
+
+@pytest.mark.parametrize("kind", ["int32", "bool"])
+def test_weights_that_are_no_floats_are_refused(tmp_path, kind):
+    save(decoder("llama"), tmp_path)
+    name = "model.layers.1.mlp.up_proj.weight"
+    rewrite(tmp_path, lambda arrays: arrays | {name: arrays[name].astype(kind)})
+    refuse(tmp_path, f"{name} must hold floating-point numbers.* got {kind}")
+
+
+MARKS = {"is_llama_config": True, "rope_interleaved": False, "unsloth_fixed": True}
+MARKS |= {"use_mrope": False, "transformers.js_config": {"dtype": "q4"}}
+
+
+def test_marks_that_say_nothing_are_passed_over(tmp_path):
+    load(edit(save(decoder("llama"), tmp_path), **MARKS))
+
+
+@each("dtype", ["bfloat16", "float16"], nnx=["bfloat16"])
+def test_weights_may_be_read_in_16_bits_to_write(wing, rng, tmp_path, dtype):
+    ours = load(save(decoder("llama"), tmp_path), wing.name, dtype=dtype)
+    ids = wing.array(rng.integers(1, V, (1, 4)))
+    assert str(ours(ids).dtype).endswith(dtype)
+    whole = load(tmp_path, wing.name)
+    expected = wing.numpy(whole(ids))
+    got = np.asarray(to_numpy(ours(ids)), "float32")
+    assert np.abs(got - expected).max() < 0.05 * np.abs(expected).max()
+    texts = [
+        wing.lib.generate(
+            ours, [[1, 2, 3]], max_new_tokens=5, temperature=0.0, use_cache=c
+        )
+        for c in (True, False)
+    ]
+    assert texts[0] == texts[1]
 
 
 @pytest.mark.parametrize(
@@ -334,6 +399,15 @@ def test_an_expert_that_is_missing_is_listed(tmp_path):
         ("qwen3_moe", {"mlp_only_layers": [1]}, r"mlp_only_layers=\[1\]"),
         ("qwen3_moe", {"decoder_sparse_step": 2}, "decoder_sparse_step=2"),
         ("qwen3_moe", {"num_experts": 7}, "say once how many experts"),
+        ("gemma", {"hidden_act": "silu"}, "hidden_act='silu'"),
+        ("gemma2", {"hidden_activation": "gelu"}, "hidden_activation='gelu'"),
+        ("llama", {"rope_interleaved": True}, "rope_interleaved=True"),
+        ("llama", {"is_llama_config": False}, "is_llama_config=False"),
+        ("qwen2", {"use_mrope": True}, "use_mrope=True"),
+        ("llama", {"rope_parameters": "x"}, "one is of another"),
+        ("llama", {"rms_norm_eps": "1e-6"}, "norm_eps must be positive.* got '1e-6'"),
+        ("llama", {"num_hidden_layers": "3"}, "n_layers must be a whole number"),
+        ("gemma3", {"query_pre_attn_scalar": "x"}, "one is of another"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )

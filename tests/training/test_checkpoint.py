@@ -149,6 +149,66 @@ def test_what_a_model_keeps_besides_its_weights_survives(wing, tmp_path):
         assert int(kept) == 5 + CONFIG.accumulate * steps
 
 
+def normed_class(wing):
+    """Batch norm, whose running means are no parameters."""
+    if wing.name == "torch":
+        import torch
+
+        return lambda: torch.nn.BatchNorm1d(2)
+    from flax import nnx
+
+    class Normed(nnx.Module):
+        def __init__(self, *, rngs):
+            self.norm = nnx.BatchNorm(2, momentum=0.9, rngs=rngs)
+
+        def __call__(self, x):
+            return self.norm(x)
+
+    return Normed
+
+
+def running_mean(wing, model):
+    if wing.name == "torch":
+        return model.running_mean.numpy().copy()
+    return np.array(model.norm.mean[...])
+
+
+def test_running_means_are_saved_loaded_and_put_back(wing, tmp_path):
+    path, Normed = tmp_path / "w.safetensors", normed_class(wing)
+    model, other, seen = wing.make(Normed), wing.make(Normed), []
+    x = np.random.default_rng(0).normal(9, 3, (8, 2)).astype("float32")
+
+    def evaluate(model):
+        seen.append(running_mean(wing, model))
+        return [3.0, 1.0, 2.0, 2.0][len(seen) - 1]
+
+    wing.lib.fit(
+        model,
+        [x],
+        lambda model, x: ((model(x) - 1) ** 2).mean(),
+        config=TrainConfig(steps=20, evaluate_every=2, patience=2),
+        evaluate=evaluate,
+        checkpoint=tmp_path / "run.safetensors",
+    )
+    assert (seen[-1] != seen[1]).all()
+    np.testing.assert_array_equal(running_mean(wing, model), seen[1])
+    wing.lib.save_weights(model, path)
+    for file in (path, tmp_path / "run.safetensors"):
+        wing.lib.load_weights(other, file)
+        np.testing.assert_array_equal(running_mean(wing, other), seen[1])
+
+
+@pytest.mark.usefixtures("converts_small_floats")
+def test_weights_of_16_bits_are_saved_exactly(wing, tmp_path):
+    model, other = (nano_model(wing, dtype="bfloat16") for _ in range(2))
+    wing.lib.set_weights(
+        other, {n: 0 * w for n, w in wing.lib.get_weights(other).items()}
+    )
+    wing.lib.save_weights(model, tmp_path / "w.safetensors")
+    wing.lib.load_weights(other, tmp_path / "w.safetensors")
+    assert_weights(wing, other, model)
+
+
 @pytest.mark.parametrize("direction", [1, -1])
 def test_a_run_goes_on_in_the_other_wing(both, tmp_path, direction):
     here, there = both[::direction]

@@ -1,7 +1,9 @@
 """Faults: divergence, and ids out of range."""
 
 import itertools
+import json
 import math
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -19,7 +21,7 @@ from wings import ALL as ALL_WINGS
 from wings import WINGS, get_wing
 
 from course_lib.checks import checking_values
-from course_lib.config import TrainConfig
+from course_lib.config import GPTConfig, TrainConfig
 from course_lib.training import TrainingStopped
 from course_lib.training.checkpoint import load_run
 
@@ -140,10 +142,95 @@ def test_a_run_that_does_not_diverge_warns_of_nothing(wing):
 
 
 @pytest.mark.usefixtures("converts_small_floats")
-def test_weights_in_half_precision_are_refused_with_the_way_out(wing):
-    model = nano_model(wing, dtype="float16")
-    with pytest.raises(ValueError, match=r'float16.*precision="bfloat16"'):
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_weights_in_half_precision_are_refused_with_the_way_out(wing, dtype):
+    model = nano_model(wing, dtype=dtype)
+    said = rf'got \S+ in {dtype}\..*precision="bfloat16"'
+    with pytest.raises(ValueError, match=said):
         wing.lib.fit(model, [tiny_data(6)], summed_loss(wing))
+
+
+def test_weights_in_16_bits_may_rest_beside_those_that_are_trained():
+    torch, lib = pytest.importorskip("torch"), pytest.importorskip("course_lib.torch")
+    model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Linear(3, 1))
+    model[0].half().requires_grad_(False)
+
+    def loss(model, x):
+        return model[1](model[0](x.half()).float()).mean()
+
+    lib.fit(model, [np.ones((4, 2))], loss, config=TrainConfig(steps=1))
+
+
+def test_whole_numbers_cannot_be_trained():
+    nnx, lib = pytest.importorskip("flax.nnx"), pytest.importorskip("course_lib.nnx")
+    layer = lib.QuantizedLinear(nnx.Linear(2, 3, rngs=nnx.Rngs(0)))
+    with pytest.raises(
+        ValueError, match=r"got codes in int8\. A quantized model writes"
+    ):
+        lib.fit(layer, [np.ones((4, 2))], lambda model, x: model(x).mean())
+
+
+# Kinds of numbers
+
+
+IDS = ["uint8", "int8", "uint16", "int16", "int32", "uint32", "uint64"]
+
+
+@pytest.mark.parametrize("dtype", IDS)
+def test_ids_of_any_whole_numbers_train_alike(dtype):
+    wing, (ids, targets) = get_wing("torch"), tiny_data(6)
+    ids, targets = (np.where(a < 0, 0, a) for a in (ids, targets))
+    expected = wing.lib.fit(
+        nano_model(wing),
+        [(ids, targets)],
+        summed_loss(wing),
+        config=TrainConfig(steps=2),
+    )
+    batch = (ids.astype(dtype), targets.astype(dtype))
+    model = nano_model(wing)
+    found = wing.lib.fit(model, [batch], summed_loss(wing), config=TrainConfig(steps=2))
+    assert found.losses == expected.losses
+    mean = wing.lib.mean_loss(model, [batch], summed_loss(wing))
+    assert mean == wing.lib.mean_loss(model, [(ids, targets)], summed_loss(wing))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float64"])
+def test_a_series_of_any_fractions_is_cast_to_the_weights(dtype):
+    wing = get_wing("torch")
+    series = np.arange(12.0).reshape(4, 3)
+    losses = []
+    for x in (series.astype("float32"), series.astype(dtype)):
+        layer = wing.make(wing.lib.linear, 3, 1)
+        batches, loss = [x], lambda model, x: (model(x) ** 2).mean()
+        config = TrainConfig(steps=3)
+        losses.append(wing.lib.fit(layer, batches, loss, config=config).losses)
+        wing.lib.mean_loss(layer, batches, loss)
+    assert losses[0] == losses[1]
+
+
+@pytest.mark.parametrize("dtype", IDS)
+def test_a_table_is_looked_up_with_ids_of_any_whole_numbers(dtype):
+    wing = get_wing("torch")
+    table = wing.make(wing.lib.Embedding, VOCAB, 3)
+    ids = np.array([[1, 2]])
+    got = wing.numpy(table(wing.array(ids.astype(dtype))))
+    np.testing.assert_array_equal(got, wing.numpy(table(wing.array(ids))))
+
+
+def test_numpys_numbers_make_the_same_configuration():
+    whole, fraction = {"steps": 3, "seed": 1}, {"learning_rate": 0.5, "floor": 0.25}
+    numpys = {k: np.int64(v) for k, v in whole.items()}
+    numpys |= {k: np.float32(v) for k, v in fraction.items()}
+    config = TrainConfig(**numpys, betas=(np.float32(0.5), np.float64(0.75)))
+    assert config == TrainConfig(**whole, **fraction, betas=(0.5, 0.75))
+    json.dumps(asdict(config))
+    sizes = {"vocab_size": 5, "max_len": 7, "d_model": 6, "n_layers": 1, "n_heads": 3}
+    numpys = {k: np.int32(v) for k, v in sizes.items()}
+    config = GPTConfig(**numpys, norm_eps=np.float32(0.5))
+    assert config == GPTConfig(**sizes, norm_eps=0.5)
+    json.dumps(asdict(config))
+    with pytest.raises(ValueError, match=r"n_heads must be a whole number.* got 0"):
+        GPTConfig(**numpys | {"n_heads": np.int64(0)})
 
 
 ALLOWED = {"ids": "between 0 and 10, ", "targets": ".*ignore_index=-100: "}

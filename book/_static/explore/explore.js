@@ -134,6 +134,8 @@ const explore = {
     handle.addEventListener("pointermove", (event) => {
       if (handle.dragged === event.pointerId) at(event);
     });
+    // `touch-action` does nothing on a group of an SVG: the page would scroll instead.
+    handle.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false });
     for (const end of ["pointerup", "pointercancel"]) {
       handle.addEventListener(end, () => { handle.dragged = undefined; });
     }

@@ -109,6 +109,62 @@ EXERCISES["leave_one_out"] = Exercise(
 )
 
 
+def _in_groups(rng):
+    def sample(sizes, f, dv, h):
+        groups = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
+        n = len(groups)
+        return rng.standard_normal((n, f)), rng.standard_normal((n, dv)), groups, h
+
+    return {
+        "three groups": sample((4, 3, 4), 2, 1, 0.9),
+        "groups of different sizes": sample((1, 5, 2, 5), 1, 1, 0.5),
+        "several values": sample((3, 4), 3, 2, 1.3),
+    }
+
+
+def _group_left_out(keys, values, groups, h):
+    u = (keys[:, None] - keys[None]) / h
+    scores = -(u**2).sum(axis=-1) / 2
+    scores = np.where(groups[:, None] == groups, -np.inf, scores)
+    weights = softmax(scores)
+    return weights @ values
+
+
+def _group_too_late(keys, values, groups, h):
+    scores = -(((keys[:, None] - keys[None]) / h) ** 2).sum(axis=-1) / 2
+    return np.where(groups[:, None] == groups, 0, softmax(scores)) @ values
+
+
+EXERCISES["leave_group_out"] = Exercise(
+    call="f(keys, values, groups, bandwidth)",
+    cases=_in_groups,
+    oracle=lambda k, y, groups, h: np.concatenate(
+        [
+            oracle.kernel_regression(k[i : i + 1], k[groups != g], y[groups != g], h)[0]
+            for i, g in enumerate(groups)
+        ]
+    ),
+    equation=(_group_left_out,),
+    slips={
+        "only the point itself is left out; its whole group must be": (
+            "groups[:, None] == groups -> np.eye(len(keys), dtype=bool)"
+        ),
+        "nothing is left out: the score of a point's own group must be -inf": (
+            "-np.inf -> scores"
+        ),
+        "only the point's own group is asked; it is the one to leave out": "== -> !=",
+        "the group is struck out after the softmax: weights sum to less than 1": (
+            _group_too_late
+        ),
+        "the errors are returned; the predictions are asked for": (
+            "weights @ values -> weights @ values - values"
+        ),
+        "the ½ in exp(-u²/2) is missing": "(axis=-1) / 2 -> (axis=-1)",
+        "the bandwidth is not used": " / h ->",
+    },
+)
+
+
 def _table(rng):
     def case(s, d, dv, temperature):
         shapes = ((d,), (s, d), (s, dv))

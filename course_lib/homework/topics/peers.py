@@ -13,6 +13,7 @@ from course_lib.homework.challenge import (
     Challenge,
     draw_explained,
     explained,
+    wide_seed,
 )
 from course_lib.homework.exercise import EXERCISES, Exercise, softmax
 
@@ -151,7 +152,7 @@ _PRIVATE, _RIVALRY = 0.4, 1.5
 
 
 def _draw(rng):
-    seed = int(rng.integers(2**31))
+    seed = wide_seed(rng)
     e = data.economy(seed=seed, n_quarters=700, rivalry=_RIVALRY)
     listed = rng.random(e.size.shape) >= _PRIVATE
     news = np.where(listed, e.last_return, 0.0)  # unknown, and 0 on average

@@ -105,7 +105,7 @@ class MixtureOfExperts(nnx.Module):
             hidden = hidden * activate(gate, self.activation)
         out = gates.ravel()[order, None] * through(hidden, self.down_proj)
         y = jnp.zeros_like(rows) if self.shared is None else self.shared(rows)
-        return y.at[row].add(out).reshape(x.shape)
+        return y.at[row].add(out.astype(y.dtype)).reshape(x.shape)
 
 
 def _stack(n: int, d_in: int, d_out: int, rngs: nnx.Rngs) -> nnx.Param:

@@ -15,7 +15,7 @@ from flax import nnx
 from jax import Array, lax
 from jaxtyping import Bool, Float, Int
 
-from course_lib.checks import check_cache_room, check_sizes
+from course_lib.checks import check_cache_room, check_rewind, check_sizes
 
 __all__ = ["KVCache", "LayerCache"]
 
@@ -41,8 +41,9 @@ class LayerCache(nnx.Module):
         for name, (new, room) in rooms.items():
             check_cache_room(self.length, new.shape, room.shape, name)
         start, axis = self.length, -2
-        self.k[...] = lax.dynamic_update_slice_in_dim(self.k[...], k, start, axis)
-        self.v[...] = lax.dynamic_update_slice_in_dim(self.v[...], v, start, axis)
+        for room, new in ((self.k, k), (self.v, v)):
+            new = new.astype(room.dtype)  # as PyTorch does, which assigns
+            room[...] = lax.dynamic_update_slice_in_dim(room[...], new, start, axis)
         self.stored[...] += k.shape[-2]
         return self.k[...], self.v[...]
 
@@ -91,6 +92,7 @@ class KVCache(nnx.Module):
 
     def rewind(self, length: int | Int[Array, ""]) -> None:
         """Forget all but the first `length` tokens."""
+        check_rewind(length, self.length)
         for layer in self.layers:
             layer.stored[...] = jnp.asarray(length, layer.stored.dtype)
 

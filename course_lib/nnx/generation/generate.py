@@ -52,7 +52,8 @@ def beam_search(
     length_penalty: float = 0.0,
 ) -> list[Hypothesis]:
     """Beam search for the likeliest continuations of a prompt, the best first."""
-    given = generation_inputs([prompt], model, max_new_tokens=max_new_tokens)
+    ends = {"max_new_tokens": max_new_tokens, "stop_token": stop_token}
+    given = generation_inputs([prompt], model, **ends)
     with evaluating(model):
         return write_beams(
             nnx.split(model),

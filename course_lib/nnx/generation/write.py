@@ -115,9 +115,11 @@ def _compiled(
             draw = jnp.clip(t - lengths, 0, n - 1)
             uniform = jnp.take_along_axis(uniforms, draw[:, None], axis=1)[:, 0]
             token = _choose(logits, uniform, how).astype(ids.dtype)
+        token = jnp.where(jnp.isfinite(logits.max(axis=-1)), token, -1)
         known = t < lengths  # a longer prompt knows its next token
         ids = ids.at[:, t].set(jnp.where(known, ids[:, t], token))
         done |= (t - lengths >= n - 1) | _stopped(ids, t + 1, lengths, stops)
+        done |= (ids[:, t] < 0).any()  # no token could be chosen: all end
         return t + 1, ids, done, kept
 
     loop = start, ids, jnp.zeros(lengths.shape, bool), kept
@@ -148,7 +150,8 @@ def _penalized(logits: Array, ids: Array, t: Array, penalty: Any) -> Array:
 def probabilities(logits: Array, how: Sampling) -> Array:
     """What the next token is drawn from, `*B V`; all on one token at temperature 0."""
     if how.temperature == 0:
-        return jax.nn.one_hot(greedy(logits), logits.shape[-1])
+        nothing = 0 * logits.max(axis=-1, keepdims=True)  # or NaN where there is NaN
+        return jax.nn.one_hot(greedy(logits), logits.shape[-1]) + nothing
     scores = logits / how.temperature
     if how.top_k is not None:
         scores = keep_top_k(scores, how.top_k)
@@ -222,4 +225,4 @@ def _next_log_probs(parts: Parts, ids: Array, memory: Array | None, t: Array) ->
         memory = jnp.broadcast_to(memory, (len(ids), *memory.shape[1:]))
         logits = model.decode(ids, memory)
     logits = lax.dynamic_index_in_dim(logits, t, axis=1, keepdims=False)
-    return jax.nn.log_softmax(logits, axis=-1)
+    return jax.nn.log_softmax(logits.astype(jnp.float32), axis=-1)

@@ -20,7 +20,7 @@ __all__ = ["ALiBi", "alibi_bias", "alibi_slopes"]
 def alibi_slopes(n_heads: int) -> list[float]:
     """ALiBi's slopes m_h: how fast each head's scores fall with distance."""
     check_size("n_heads", n_heads)
-    power = 2 ** (n_heads.bit_length() - 1)
+    power = 2 ** (int(n_heads).bit_length() - 1)
     slopes = [2.0 ** (-8 * (h + 1) / power) for h in range(power)]
     between = [2.0 ** (-4 * (2 * h + 1) / power) for h in range(n_heads - power)]
     return slopes + between

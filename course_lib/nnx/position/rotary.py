@@ -8,18 +8,15 @@ half": i with i + Dh/2), where the paper pairs neighbors. For texts longer than 
 the training, angles are stretched: `RotaryScaling` has the rules.
 """
 
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
+from dataclasses import dataclass, field
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jaxtyping import Float, Int
 
 from course_lib.checks import check_even, check_positive, check_rotary
-from course_lib.config import RotaryScaling
+from course_lib.config.rotary import RotaryScaling, speeds
 from course_lib.nnx.position.base import Positions
 
 __all__ = ["Rotary"]
@@ -33,11 +30,16 @@ class Rotary(Positions):
     base: float = 10000.0
     scaling: RotaryScaling | None = None
     pace: float = 1.0
+    _speeds: tuple[float, ...] = field(
+        default=(), init=False, repr=False, compare=False
+    )
 
     def __post_init__(self):
         check_positive("pace", self.pace)
         check_even("d_head", self.d_head)
         check_positive("base", self.base)
+        found = speeds(self.d_head, self.base, self.scaling, self.pace)
+        object.__setattr__(self, "_speeds", found)
 
     def __call__(
         self, x: Float[Array, "*B T Dh"], offset: int | Int[Array, ""] = 0
@@ -45,7 +47,8 @@ class Rotary(Positions):
         """Turn queries or keys, the first of which stands at `offset`."""
         check_rotary(x.shape, self.d_head)
         # Angles of large positions need at least 32 bits, whatever the queries have.
-        speeds = _speeds(self, jnp.promote_types(x.dtype, jnp.float32))
+        wide = jnp.promote_types(x.dtype, jnp.float32)
+        speeds = np.array(self._speeds, wide)  # a constant also of compiled programs
         angles = (offset + jnp.arange(x.shape[-2]))[:, None] * speeds  # T Dh/2
         size = 1.0 if self.scaling is None else self.scaling.amplitude
         cos, sin = ((size * f(angles)).astype(x.dtype) for f in (jnp.cos, jnp.sin))
@@ -57,13 +60,3 @@ class Rotary(Positions):
     def rotary(self) -> "Rotary":
         """This: attention calls it in every layer."""
         return self
-
-
-@lru_cache(maxsize=8)
-def _speeds(rotary: Rotary, dtype: Any) -> Array:
-    exponents = np.arange(0, rotary.d_head, 2, dtype=np.float64) / rotary.d_head
-    speeds = rotary.base**-exponents
-    if rotary.scaling is not None:
-        speeds = rotary.scaling.speeds(rotary.d_head, rotary.base)
-    with jax.ensure_compile_time_eval():  # a constant also of compiled programs
-        return jnp.asarray(rotary.pace * speeds, dtype=dtype)

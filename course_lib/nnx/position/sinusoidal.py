@@ -5,7 +5,6 @@ r"""Sinusoidal positions: waves of many lengths, added to the tokens (Flax NNX).
 Vaswani et al. 2017, section 3.5, arXiv:1706.03762.
 """
 
-from functools import lru_cache
 from typing import Any
 
 import jax
@@ -54,7 +53,8 @@ class Sinusoidal(Positions, nnx.Module):
     ):
         check_size("max_len", max_len)
         check_even("d_model", d_model)
-        self.max_len, self.sizes = max_len, (max_len, d_model, interleaved)
+        self.max_len = self.n_rows = max_len
+        self.d_model, self.interleaved = d_model, interleaved
 
     def __call__(
         self,
@@ -65,16 +65,11 @@ class Sinusoidal(Positions, nnx.Module):
     ) -> Float[Array, "T D"]:
         """Rows of `n_positions` positions from `offset` on, in `like`'s dtype."""
         dtype = jnp.dtype(jnp.float32 if like is None else like.dtype)
-        table = _table(*self.sizes, dtype)
-        check_positions(n_positions, offset, len(table))
+        check_positions(n_positions, offset, self.n_rows)
+        form = {"interleaved": self.interleaved, "dtype": dtype}
+        table = sinusoidal(self.n_rows, self.d_model, **form)
         return jax.lax.dynamic_slice_in_dim(table, offset, n_positions)
 
     def add(self, x: Float[Array, "*B T D"], offset: int | Int[Array, ""] = 0) -> Array:
         """Eq. 1, added to the tokens."""
         return x + self(x.shape[-2], offset, like=x)
-
-
-@lru_cache(maxsize=8)
-def _table(max_len: int, d_model: int, interleaved: bool, dtype: Any) -> Array:
-    with jax.ensure_compile_time_eval():  # a constant also of compiled programs
-        return sinusoidal(max_len, d_model, interleaved=interleaved, dtype=dtype)

@@ -14,6 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 from flax import nnx
 
+from course_lib.arrays import to_numpy
+from course_lib.checks import check_weights
 from course_lib.config import TrainConfig
 from course_lib.nnx.bridge import get_weights, set_weights
 from course_lib.nnx.training.distributed import is_key, mesh_of, put, whole
@@ -26,9 +28,12 @@ __all__ = ["load_weights", "save_weights"]
 
 
 def save_weights(model: nnx.Module, path: str | Path) -> None:
-    """Write a model's parameters to a file, safetensors, that either wing reads."""
+    """Write a model's parameters to a file, safetensors, that either wing reads.
+
+    So are the running means of batch norm, under NNX's names.
+    """
     graphdef, parameters, rest = nnx.split(model, nnx.Param, ...)
-    arrays = _read(graphdef, parameters, rest)
+    arrays = _kept(graphdef, parameters, rest)
     if jax.process_index() == 0:
         checkpoints.save_arrays(path, arrays)
 
@@ -37,7 +42,7 @@ def load_weights(model: nnx.Module, path: str | Path) -> None:
     """Read what `save_weights` or `fit` of either wing wrote into a model, in place."""
     graphdef, parameters, rest = nnx.split(model, nnx.Param, ...)
     arrays = checkpoints.load_arrays(path)
-    nnx.update(model, _write(graphdef, parameters, rest, arrays))
+    nnx.update(model, *_put(graphdef, parameters, rest, arrays))
 
 
 class Run:
@@ -80,14 +85,14 @@ class Run:
 
     def keep_best(self) -> None:
         """Remember the weights as they are now."""
-        self.best = _read(self.graphdef, self.state[0], self.state[2])
+        self.best = _kept(self.graphdef, self.state[0], self.state[2])
 
     def put_best_back(self) -> None:
         """Return to the weights remembered, if any."""
         if self.best:
             parameters, opt_state, rest = self.state
-            parameters = _write(self.graphdef, parameters, rest, self.best)
-            self.state = parameters, opt_state, rest
+            parameters, rest = _put(self.graphdef, parameters, rest, self.best)
+            self.state = parameters, opt_state, jax.tree.map(self._spread, rest)
 
     def save(
         self, path: Any, config: TrainConfig, history: History, order: dict[str, Any]
@@ -97,7 +102,7 @@ class Run:
         means = opt_state.inner_state[0]
         first, second = (_read(self.graphdef, m, rest) for m in (means.mu, means.nu))
         checkpoint = Checkpoint(
-            weights=_read(self.graphdef, parameters, rest),
+            weights=_kept(self.graphdef, parameters, rest),
             exp_avg=first,
             exp_avg_sq=second,
             best=self.best,
@@ -122,10 +127,12 @@ class Run:
         saved = checkpoints.load_run(path)
         checkpoints.check_same_run(path, saved, config, order)
         parameters, opt_state, rest = self.state
-        parameters, first, second = (
+        first, second = (
             _write(self.graphdef, parameters, rest, arrays)
-            for arrays in (saved.weights, saved.exp_avg, saved.exp_avg_sq)
+            for arrays in (saved.exp_avg, saved.exp_avg_sq)
         )
+        parameters, rest = _put(self.graphdef, parameters, rest, saved.weights)
+        rest = jax.tree.map(self._spread, rest)
         steps = np.asarray(saved.history.steps, "int32")
         counts = [self._spread(steps.copy()) for _ in range(2)]
         opt_state = _with_means(opt_state, mu=first, nu=second, count=counts[0])
@@ -182,6 +189,33 @@ def _like(tree: Any, parameters: Any) -> Any:
 def _read(graphdef: Any, parameters: Any, rest: Any) -> Arrays:
     # Anything with the parameters' structure can stand in a model to be read.
     return get_weights(nnx.merge(graphdef, *whole((parameters, rest))))
+
+
+def _kept(graphdef: Any, parameters: Any, rest: Any) -> Arrays:
+    """Parameters, and the running means of batch norm: what a model is made of."""
+    means = {name: to_numpy(v[...]) for name, v in _means(whole(rest)).items()}
+    return _read(graphdef, parameters, rest) | means
+
+
+def _put(graphdef: Any, parameters: Any, rest: Any, arrays: Arrays) -> tuple[Any, Any]:
+    """The two with what `_kept` read in them."""
+    means, arrays = _means(rest), dict(arrays)
+    given = {name: arrays.pop(name) for name in means if name in arrays}
+    parameters = _write(graphdef, parameters, rest, arrays)
+    check_weights({name: tuple(v.shape) for name, v in means.items()}, given)
+    fresh = dict(nnx.to_flat_state(rest))
+    for path, v in fresh.items():
+        if (name := ".".join(map(str, path))) in given:
+            fresh[path] = v.replace(jnp.asarray(given[name], v[...].dtype))
+    return parameters, nnx.from_flat_state(fresh)
+
+
+def _means(rest: Any) -> dict[str, nnx.BatchStat]:
+    return {
+        ".".join(map(str, path)): variable
+        for path, variable in nnx.to_flat_state(rest)
+        if isinstance(variable, nnx.BatchStat)
+    }
 
 
 def _write(graphdef: Any, parameters: Any, rest: Any, arrays: Arrays) -> Any:

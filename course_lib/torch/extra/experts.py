@@ -98,7 +98,8 @@ class MixtureOfExperts(nn.Module):
                     rows[row] @ self.gate_proj[e], self.activation
                 )
             out = hidden @ self.down_proj[e]
-            y = y.index_add(0, row, gates[row, place, None] * out)
+            out = gates[row, place, None] * out  # autocast may leave it in 16 bits
+            y = y.index_add(0, row, out.to(y.dtype))
         return y.reshape(x.shape)
 
 

@@ -102,7 +102,7 @@ class LatentAttention(nn.Module):
             k, v, r = c @ w_k, c @ w_v, repeat_heads(r, len(w_k))
         q = torch.cat([q, self.rotary(q_turned, offset)], dim=-1)
         k = torch.cat([k, r], dim=-1)
-        checks.check_scores(q.shape, k.shape, mask, None)
+        checks.check_scores(q.shape, k.shape, mask, None, cache)
         rules = {"mask": mask, "scale": (d + d_turned) ** -0.5}
         heads = fused_attention(q, k, v, causal=causal, offset=offset, **rules)
         return self.o_proj(merge_heads(heads @ w_v if absorbed else heads))  # *B T D

@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from course_lib.checks import check_cache_room, check_sizes
+from course_lib.checks import check_cache_room, check_rewind, check_sizes
 
 __all__ = ["KVCache", "LayerCache"]
 
@@ -82,6 +82,7 @@ class KVCache:
 
     def rewind(self, length: int) -> None:
         """Forget all but the first `length` tokens."""
+        check_rewind(length, self.length)
         for layer in self.layers:
             layer.stored = length
 

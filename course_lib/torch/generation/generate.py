@@ -70,7 +70,8 @@ def beam_search(
     `n_beams` beginnings are kept; one is greedy decoding. A larger `length_penalty`
     favors longer texts; see `course_lib.generation.beam_search`.
     """
-    given = generation_inputs([prompt], model, max_new_tokens=max_new_tokens)
+    ends = {"max_new_tokens": max_new_tokens, "stop_token": stop_token}
+    given = generation_inputs([prompt], model, **ends)
     with evaluating(model), torch.inference_mode():
         return write_beams(
             model,

@@ -53,7 +53,7 @@ class Reader:
             logits = self.model.read(ids, self.cache)[0, -n:].float()
             shares = probabilities(logits, self.how)
         self.known = list(text)
-        return shares.double().cpu().numpy()
+        return shares.cpu().double().numpy()  # no device of Apple's has 64
 
 
 def speculate(

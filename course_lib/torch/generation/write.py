@@ -53,6 +53,8 @@ def write(
             draw = (t - lengths).clamp(0, n - 1)
             uniform = uniforms.gather(1, draw[:, None])[:, 0]
             token = sample(_cut(logits, how), uniform)
+        scored = logits.amax(dim=-1).isfinite()
+        token = token.where(scored, -1)
         if t < longest:  # a longer prompt knows its next token
             token = torch.where(t < lengths, ids[:, t], token)
         ids[:, t] = token
@@ -60,7 +62,7 @@ def write(
             done |= t >= lengths + n - 1
         if len(stops):
             done |= _stopped(ids[:, : t + 1], lengths, stops)
-        if done.all():
+        if (done.all() | ~scored.all()).item():
             break
     return new_tokens(given, ids.cpu().numpy())
 
@@ -75,8 +77,9 @@ def _stopped(ids: Tensor, lengths: Tensor, stops: Tensor) -> Tensor:
 
 def probabilities(logits: Tensor, how: Sampling) -> Tensor:
     """What the next token is drawn from, `*B V`; all on one token at temperature 0."""
-    if how.temperature == 0:
-        return F.one_hot(greedy(logits), logits.shape[-1]).to(logits)
+    if how.temperature == 0:  # plus 0, or NaN where there is NaN
+        nothing = 0 * logits.amax(dim=-1, keepdim=True)
+        return F.one_hot(greedy(logits), logits.shape[-1]) + nothing
     return _cut(logits, how).softmax(dim=-1)
 
 
@@ -99,7 +102,7 @@ def write_beams(
     """Beam search, with `read` for the logits of whole texts."""
 
     def next_log_probs(rows: np.ndarray) -> np.ndarray:
-        logits = read(torch.from_numpy(rows).to(device))[:, -1]
-        return logits.log_softmax(dim=-1).double().cpu().numpy()
+        logits = read(torch.from_numpy(rows).to(device))[:, -1].float()
+        return logits.log_softmax(dim=-1).cpu().double().numpy()
 
     return beam_search(next_log_probs, prompt, **settings)

@@ -6,7 +6,6 @@ Press et al. 2022, section 3, arXiv:2108.12409.
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import torch
 from jaxtyping import Float
@@ -25,7 +24,7 @@ def alibi_slopes(n_heads: int) -> list[float]:
     filled up as in the authors' code, with every other slope of the next power of two.
     """
     check_size("n_heads", n_heads)
-    power = 2 ** (n_heads.bit_length() - 1)
+    power = 2 ** (int(n_heads).bit_length() - 1)
     slopes = [2.0 ** (-8 * (h + 1) / power) for h in range(power)]
     between = [2.0 ** (-4 * (2 * h + 1) / power) for h in range(n_heads - power)]
     return slopes + between
@@ -51,7 +50,8 @@ def alibi_bias(
     queries = first + torch.arange(n_queries, device=like.device)
     distance = abs(queries[:, None] - torch.arange(n_keys, device=like.device))  # T S
     dtype = torch.promote_types(like.dtype, torch.float32)
-    slopes = _slopes(n_heads, dtype, like.device)
+    slopes = torch.tensor(alibi_slopes(n_heads), dtype=dtype)
+    slopes = slopes.to(like.device, non_blocking=True)
     return (-slopes[:, None, None] * distance).to(like.dtype)
 
 
@@ -69,9 +69,3 @@ class ALiBi(Positions):
     ) -> Float[Tensor, "H T S"]:
         """Eq. 1."""
         return alibi_bias(self.n_heads, n_queries, n_keys, offset=offset, like=like)
-
-
-@lru_cache(maxsize=8)
-@torch.inference_mode(False)
-def _slopes(n_heads: int, dtype: torch.dtype, device: torch.device) -> Tensor:
-    return torch.tensor(alibi_slopes(n_heads), dtype=dtype, device=device)

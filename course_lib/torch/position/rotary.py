@@ -8,15 +8,14 @@ half": i with i + Dh/2), where the paper pairs neighbors. For texts longer than 
 the training, angles are stretched: `RotaryScaling` has the rules.
 """
 
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from course_lib.checks import check_even, check_positive, check_rotary
-from course_lib.config import RotaryScaling
+from course_lib.config.rotary import RotaryScaling, speeds
 from course_lib.torch.position.base import Positions
 
 __all__ = ["Rotary"]
@@ -36,18 +35,29 @@ class Rotary(Positions):
     base: float = 10000.0
     scaling: RotaryScaling | None = None
     pace: float = 1.0
+    _speeds: tuple[float, ...] = field(
+        default=(), init=False, repr=False, compare=False
+    )
 
     def __post_init__(self):
         check_positive("pace", self.pace)
         check_even("d_head", self.d_head)
         check_positive("base", self.base)
+        found = speeds(self.d_head, self.base, self.scaling, self.pace)
+        object.__setattr__(self, "_speeds", found)
 
     def __call__(
         self, x: Float[Tensor, "*B T Dh"], offset: int = 0
     ) -> Float[Tensor, "*B T Dh"]:
         """Turn queries or keys, the first of which stands at `offset`."""
         check_rotary(x.shape, self.d_head)
-        cos, sin = _turns(self, offset, x.shape[-2], x.dtype, x.device)
+        # Angles of large positions need at least 32 bits, whatever the queries have.
+        wide = torch.promote_types(x.dtype, torch.float32)
+        speeds = torch.tensor(self._speeds, dtype=wide).to(x.device, non_blocking=True)
+        places = torch.arange(offset, offset + x.shape[-2], device=x.device)
+        angles = places[:, None] * speeds  # T Dh/2
+        size = 1.0 if self.scaling is None else self.scaling.amplitude
+        cos, sin = ((size * f(angles)).to(x.dtype) for f in (torch.cos, torch.sin))
         first, second = x.chunk(2, dim=-1)
         turned = first * cos - second * sin, second * cos + first * sin
         return torch.cat(turned, dim=-1)
@@ -56,26 +66,3 @@ class Rotary(Positions):
     def rotary(self) -> "Rotary":
         """This: attention calls it in every layer."""
         return self
-
-
-@lru_cache(maxsize=8)  # the same for queries and keys, in every layer
-@torch.inference_mode(False)
-def _turns(
-    rotary: Rotary, offset: int, n: int, dtype: torch.dtype, device: torch.device
-) -> tuple[Tensor, Tensor]:
-    """Cosines and sines of eq. 1's angles, `T Dh/2`."""
-    # Angles of large positions need at least 32 bits, whatever the queries have.
-    speeds = _speeds(rotary, torch.promote_types(dtype, torch.float32), device)
-    angles = torch.arange(offset, offset + n, device=device)[:, None] * speeds
-    size = 1.0 if rotary.scaling is None else rotary.scaling.amplitude
-    return (size * angles.cos()).to(dtype), (size * angles.sin()).to(dtype)
-
-
-@lru_cache(maxsize=8)
-@torch.inference_mode(False)
-def _speeds(rotary: Rotary, dtype: torch.dtype, device: torch.device) -> Tensor:
-    if rotary.scaling is not None:
-        speeds = rotary.scaling.speeds(rotary.d_head, rotary.base)
-        return torch.from_numpy(rotary.pace * speeds).to(dtype).to(device)
-    exponents = torch.arange(0, rotary.d_head, 2, dtype=torch.float64) / rotary.d_head
-    return (rotary.pace * rotary.base**-exponents).to(dtype).to(device)

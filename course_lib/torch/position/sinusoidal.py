@@ -5,7 +5,6 @@ r"""Sinusoidal positions: waves of many lengths, added to the tokens (PyTorch).
 Vaswani et al. 2017, section 3.5, arXiv:1706.03762.
 """
 
-from functools import lru_cache
 from typing import Any
 
 import torch
@@ -43,10 +42,7 @@ def sinusoidal(
     check_size("n_positions", n_positions)
     check_even("d_model", d_model)
     check_positive("base", base)
-    exponents = torch.arange(0, d_model, 2, dtype=torch.float64) / d_model
-    angles = torch.arange(n_positions)[:, None] / base**exponents  # T D/2
-    waves = angles.sin(), angles.cos()
-    table = torch.stack(waves, -1 if interleaved else -2).flatten(-2)
+    table = _waves(torch.arange(n_positions), d_model, base, interleaved)
     return table.to(torch.float32 if dtype is None else dtype)
 
 
@@ -57,7 +53,8 @@ class Sinusoidal(Positions, nn.Module):
         super().__init__()
         check_size("max_len", max_len)
         check_even("d_model", d_model)
-        self.max_len, self.sizes = max_len, (max_len, d_model, interleaved)
+        self.max_len = self.n_rows = max_len
+        self.form = d_model, 10000.0, interleaved
 
     def forward(
         self,
@@ -68,23 +65,18 @@ class Sinusoidal(Positions, nn.Module):
     ) -> Float[Tensor, "T D"]:
         """Rows of `n_positions` positions from `offset` on, in `like`'s dtype."""
         like = torch.empty(0) if like is None else like
-        table = _table(*self.sizes, like.dtype, like.device)
-        check_positions(n_positions, offset, len(table))
-        return table[offset : offset + n_positions]
+        check_positions(n_positions, offset, self.n_rows)
+        rows = _waves(torch.arange(offset, offset + n_positions), *self.form)
+        return rows.to(like.device, like.dtype)
 
     def add(self, x: Float[Tensor, "*B T D"], offset: int = 0) -> Tensor:
         """Eq. 1, added to the tokens."""
         return x + self(x.shape[-2], offset, like=x)
 
 
-@lru_cache(maxsize=8)
-@torch.inference_mode(False)  # else a table made while generating could not train
-def _table(
-    max_len: int,
-    d_model: int,
-    interleaved: bool,
-    dtype: torch.dtype,
-    device: torch.device,
-) -> Tensor:
-    table = sinusoidal(max_len, d_model, interleaved=interleaved, dtype=dtype)
-    return table.to(device)
+def _waves(places: Tensor, d_model: int, base: float, interleaved: bool) -> Tensor:
+    """Eq. 1 at these places, in 64 bits."""
+    exponents = torch.arange(0, d_model, 2, dtype=torch.float64) / d_model
+    angles = places[:, None] / base**exponents  # T D/2
+    waves = angles.sin(), angles.cos()
+    return torch.stack(waves, -1 if interleaved else -2).flatten(-2)

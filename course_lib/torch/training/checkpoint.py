@@ -15,8 +15,10 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
+from course_lib.arrays import to_numpy
 from course_lib.checks import check_weights
 from course_lib.config import TrainConfig
+from course_lib.torch.bridge import parameters
 from course_lib.torch.training.distributed import bare, place, placed_like, whole
 from course_lib.training import checkpoint as checkpoints
 from course_lib.training.checkpoint import Arrays, Checkpoint
@@ -28,9 +30,10 @@ __all__ = ["load_weights", "save_weights"]
 def save_weights(model: nn.Module, path: str | Path) -> None:
     """Write a model's parameters to a file, safetensors, that either wing reads.
 
-    A file that exists is replaced, all or nothing.
+    So are its buffers, such as the running means of batch norm. bfloat16 is written as
+    float32. A file that exists is replaced, all or nothing.
     """
-    arrays = _read(dict(bare(model).named_parameters()))
+    arrays = _read(_kept(bare(model)))
     if place(model)[0] == 0:
         checkpoints.save_arrays(path, arrays)
 
@@ -40,7 +43,7 @@ def load_weights(model: nn.Module, path: str | Path) -> None:
 
     An error leaves the model as it was.
     """
-    _write(dict(bare(model).named_parameters()), checkpoints.load_arrays(path))
+    _write(_kept(bare(model)), checkpoints.load_arrays(path))
 
 
 class Run:
@@ -49,7 +52,7 @@ class Run:
     def __init__(self, model: nn.Module, optimizer: Any):
         self.model, self.bare, self.optimizer = model, bare(model), optimizer
         self.rank, self.world = place(model)
-        self.parameters = dict(self.bare.named_parameters())
+        self.parameters, self.kept = parameters(self.bare), _kept(self.bare)
         self.device = next(iter(self.parameters.values())).device
         # Whether a loss or a gradient was NaN or infinite: no update is made any more.
         self.bad = torch.tensor(False, device=self.device)
@@ -57,12 +60,12 @@ class Run:
 
     def keep_best(self) -> None:
         """Remember the weights as they are now."""
-        self.best = _read(self.parameters)
+        self.best = _read(self.kept)
 
     def put_best_back(self) -> None:
         """Return to the weights remembered, if any."""
         if self.best:
-            _write(self.parameters, self.best)
+            _write(self.kept, self.best)
 
     def save(
         self, path: Any, config: TrainConfig, history: History, order: dict[str, Any]
@@ -72,11 +75,11 @@ class Run:
         if self.world > 1:
             states = [{} for _ in range(self.world)]
             dist.all_gather_object(states, _random_state(self.device))
-        private = {f"buffer.{n}": b.cpu().numpy() for n, b in self.bare.named_buffers()}
+        private = {}
         for rank, state in enumerate(states):
             private |= {f"random.{rank}.{kind}": a for kind, a in state.items()}
         checkpoint = Checkpoint(
-            weights=_read(self.parameters),
+            weights=_read(self.kept),
             exp_avg=_read(self._moments("exp_avg")),
             exp_avg_sq=_read(self._moments("exp_avg_sq")),
             best=self.best,
@@ -97,7 +100,7 @@ class Run:
         checkpoints.check_same_run(path, saved, config, order)
         _check(self.parameters, saved.exp_avg)
         _check(self.parameters, saved.exp_avg_sq)
-        _write(self.parameters, saved.weights)
+        _write(self.kept, saved.weights)
         for name, p in self.parameters.items():
             if p.requires_grad:
                 self.optimizer.state[p] = {
@@ -107,9 +110,6 @@ class Run:
                 }
         self.best = saved.best
         private = saved.private if saved.wing == "torch" else {}
-        for name, buffer in self.bare.named_buffers():
-            if f"buffer.{name}" in private:
-                buffer.copy_(torch.tensor(private[f"buffer.{name}"]))
         self.seed(config.seed, saved.history.steps)  # where no stream is to be had
         mine = f"random.{self.rank}."
         _set_random_state(
@@ -131,10 +131,18 @@ class Run:
         }
 
 
+def _kept(model: nn.Module) -> dict[str, Tensor]:
+    """Parameters and buffers by path, all that a model is made of."""
+    names = model.state_dict().keys()
+    buffers = {n: b for n, b in model.named_buffers() if n in names}
+    kept = parameters(model) | buffers
+    return {name.replace("_orig_mod.", ""): tensor for name, tensor in kept.items()}
+
+
 def _read(tensors: Mapping[str, Tensor]) -> Arrays:
     # An array of its own: the tensors go on changing.
     return {
-        name: whole(tensor.detach()).cpu().numpy().copy()
+        name: to_numpy(whole(tensor.detach())).copy()
         for name, tensor in tensors.items()
     }
 

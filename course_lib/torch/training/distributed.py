@@ -26,6 +26,8 @@ from torch import Tensor, nn
 
 from course_lib.checks.training import check_mesh, check_world
 
+_DDP = nn.parallel.DistributedDataParallel
+
 __all__ = ["device_mesh", "distribute", "init_distributed", "shutdown"]
 
 
@@ -103,7 +105,7 @@ def distribute(model: nn.Module, mesh: Any) -> nn.Module:
         return model
     if mesh["fsdp"].size() == 1:
         group = mesh["data"].get_group()
-        return nn.parallel.DistributedDataParallel(model, process_group=group)
+        return _DDP(model, process_group=group)
     from torch.distributed.fsdp import fully_shard
 
     for tensor in (*model.parameters(), *model.buffers()):
@@ -120,9 +122,10 @@ def distribute(model: nn.Module, mesh: Any) -> nn.Module:
 
 
 def bare(model: nn.Module) -> nn.Module:
-    """The model inside DDP's wrapper; any other as it is."""
-    wrapped = isinstance(model, nn.parallel.DistributedDataParallel)
-    return model.module if wrapped else model
+    """The model inside the wrappers of DDP and torch.compile; any other as it is."""
+    while (inner := getattr(model, "_orig_mod", None)) is not None:
+        model = inner
+    return bare(model.module) if isinstance(model, _DDP) else model
 
 
 def place(model: nn.Module) -> tuple[int, int]:
@@ -130,16 +133,15 @@ def place(model: nn.Module) -> tuple[int, int]:
 
     A model that was not distributed is trained by each process alone.
     """
-    spread = bare(model) is not model or any(
-        hasattr(p, "full_tensor") for p in model.parameters()
-    )
+    spread = any(isinstance(part, _DDP) for part in model.modules())
+    spread = spread or any(hasattr(p, "full_tensor") for p in model.parameters())
     return (dist.get_rank(), dist.get_world_size()) if spread else (0, 1)
 
 
 @contextmanager
 def quiet(model: Any, hold: bool) -> Iterator[None]:
     """Hold the exchange of gradients back until the last part of a batch."""
-    if hold and isinstance(model, nn.parallel.DistributedDataParallel):
+    if hold and hasattr(model, "no_sync"):
         with model.no_sync():
             yield
         return

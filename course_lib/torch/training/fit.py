@@ -68,7 +68,8 @@ def fit(
     is, and `history.stopped` names the step.
     """
     config = config_of(batches, learning_rate, config)
-    dtypes = {name: str(p.dtype) for name, p in model.named_parameters()}
+    named = model.named_parameters()
+    dtypes = {name: str(p.dtype) for name, p in named if p.requires_grad}
     check_fit(config, evaluate, checkpoint, resume, dtypes)
     batch = batch_at(batches)
     order = {} if checkpoint is None else order_of(batches)
@@ -119,11 +120,10 @@ def mean_loss(
     restored, also after an exception. `batches` are arrays or tuples of them, as
     `in_turn` returns; a loss that returns a mean is weighted by the rows.
     """
-    device = next(model.parameters()).device
     sums = []
     with evaluating(model), torch.no_grad():
         for batch in batches:
-            tensors = to_tensors(batch, device)
+            tensors = to_tensors(batch, model)
             total, count = check_loss(loss(model, *tensors), len(tensors[0]))
             sums.append(sum_and_count(total, count))
     if not sums:

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-from torch import Tensor
+from torch import Tensor, nn
 
 from course_lib.checks import checking_values
 from course_lib.checks.training import check_loss
@@ -36,7 +36,7 @@ def one_step(
     for part in range(config.accumulate):
         first = (part * run.world + run.rank) * rows  # this process's share of the part
         mine = slice(first, first + rows)
-        tensors = to_tensors([array[mine] for array in batch], run.device)
+        tensors = to_tensors([array[mine] for array in batch], run.model)
         with quiet(run.model, part < config.accumulate - 1):
             with torch.autocast(run.device.type, torch.bfloat16, enabled=short):
                 total, count = check_loss(_call(loss, run.model, tensors), 1)
@@ -82,12 +82,23 @@ def _wide(device: torch.device) -> torch.dtype:
     return torch.float32 if device.type == "mps" else torch.float64
 
 
-def to_tensors(batch: Any, device: torch.device) -> list[Tensor]:
-    """A batch as tensors, also one that is a single array."""
+def to_tensors(batch: Any, model: nn.Module) -> list[Tensor]:
+    """A batch as tensors where the model is, also one that is a single array.
+
+    Whole numbers have 64 bits, and arrays' fractions the dtype of the parameters.
+    """
     arrays = batch if isinstance(batch, (tuple, list)) else (batch,)
-    return [_tensor(array).to(device) for array in arrays]
+    like = next(p for p in model.parameters() if p.is_floating_point())
+    return [_tensor(array, like) for array in arrays]
 
 
-def _tensor(array: Any) -> Tensor:
+def _tensor(array: Any, like: Tensor) -> Tensor:
     """A tensor as it is, or a copy of an array, which may not be writable."""
-    return array if isinstance(array, Tensor) else torch.tensor(array)
+    given = isinstance(array, Tensor)
+    tensor = array if given else torch.tensor(array)
+    dtype = tensor.dtype
+    if dtype.is_floating_point and not given:
+        dtype = like.dtype
+    elif not (dtype.is_floating_point or dtype.is_complex or dtype == torch.bool):
+        dtype = torch.int64
+    return tensor.to(like.device, dtype)
