@@ -34,22 +34,22 @@ def inputs() -> Figure:
         weight = "bold" if special else "normal"
         label(ax, i, 0, token, fontsize=12.5, weight=weight)
         for y, text, color in (
-            (0.9, f"$E_{{\\mathrm{{{token.strip('[]')}}}}}$", TOKEN),
-            (1.75, f"$S_{{\\mathrm{{{'AB'[kind]}}}}}$", SEGMENTS[kind]),
-            (2.6, f"$P_{{{i}}}$", PLACE),
+            (0.9, token.strip("[]"), TOKEN),
+            (1.75, "AB"[kind], SEGMENTS[kind]),
+            (2.6, str(i), PLACE),
         ):
             style = {"fc": to_rgba(color, 0.22), "ec": color, "lw": 1.2}
-            box(ax, i, y, 0.84, 0.56, text, **style, rounding=0.1, fontsize=13)
+            box(ax, i, y, 0.84, 0.56, text, **style, rounding=0.1, fontsize=12)
         for y in (1.325, 2.175):
             label(ax, i, y, "+", color=GRAY, fontsize=13)
         arrow(ax, (i, 2.92), (i, 3.45), color=GRAY)
     for y, name, color in (
         (0.9, "token", TOKEN),
         (1.75, "segment", SEGMENTS[0]),
-        (2.6, "position", PLACE),
+        (2.6, "place", PLACE),
     ):
         label(ax, -0.65, y, name, ha="right", color=color, fontsize=14)
-    text = "norm, then L blocks: each token reads all others"
+    text = "blocks, in which each token reads all others"
     box(ax, last / 2, 3.875, last + 0.84, 0.75, lw=1.4)
     label(ax, last / 2, 3.87, text, fontsize=14)
     masked = tokens.index("[MASK]")

@@ -263,6 +263,8 @@ SPECIAL = {
     "scale": WHOLE_MODEL,
     "peers": WHOLE_MODEL,
     "forecasting": WHOLE_MODEL,
+    "bert": WHOLE_MODEL,
+    "modern-block": WHOLE_MODEL,
     "seq2seq": WHOLE_MODEL,
     "long-sequences": WEEKEND,
     "graphs-and-sets": WEEKEND,

@@ -162,7 +162,7 @@ def test_vit_s_page_in_depth_has_the_command_s_shapes():
 
 
 def modern_variants(made):
-    names = {"GPTConfig": GPTConfig, "language": data.grammar(), "T": 16}
+    names: dict[str, Any] = {"GPTConfig": GPTConfig, "data": data}
     names["replace"] = dataclasses.replace
     exec(cell("modern-block", "CHANGES = {"), names)
     return made.all_variants(names), names["CHANGES"]
@@ -200,15 +200,22 @@ def test_each_kind_of_start_has_every_number_of_heads_and_no_single_result():
         assert (np.ptp(reached, axis=1) > 0).all()
 
 
-def test_the_contests_of_bert_have_every_draw_and_every_start():
+def test_the_contests_of_bert_have_every_draw():
     made, told = command("bert"), history("bert")
     for name, found in told["contest"].items():
         sizes = ["256"] if name == "the same for longer" else map(str, made.SIZES)
         counted = {n: len(marks) for n, marks in found.items()}
         assert counted == dict.fromkeys(sizes, len(made.DRAWS)), name
-    for found in told["recipes"].values():
-        assert np.array(found).shape == (len(made.STARTS), 2)
-        assert len(np.unique(found)) == 2 * len(made.STARTS)
+
+
+def test_a_draw_of_bert_s_contest_is_what_the_file_says():
+    made, told = command("bert"), history("bert")["contest"]
+    weights = {n: a for n, a in stored("bert").items() if n.startswith("bert.")}
+    exam, task = data.continuations(1000, seed=1), data.continuations(64, seed=10)
+    for name, features in (("counts", made.counts), ("products", made.products)):
+        assert made.by_regression(features, task, exam) == told[name]["64"][0]
+    ours = made.by_bert(task, exam, 10, made.TUNE, 16, weights)
+    assert abs(ours - told["BERT, pre-trained"]["64"][0]) < 0.03
 
 
 def test_the_races_of_vit_are_complete_and_its_rates_inside_their_ranges():
