@@ -265,6 +265,7 @@ SPECIAL = {
     "forecasting": WHOLE_MODEL,
     "bert": WHOLE_MODEL,
     "modern-block": WHOLE_MODEL,
+    "seq2seq": WHOLE_MODEL,
     "long-sequences": WEEKEND,
     "graphs-and-sets": WEEKEND,
     "vit": WHOLE_MODEL,
