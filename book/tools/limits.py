@@ -268,6 +268,7 @@ SPECIAL = {
     "seq2seq": WHOLE_MODEL,
     "long-sequences": WEEKEND,
     "graphs-and-sets": WEEKEND,
+    "kv-cache": WHOLE_MODEL,
     "vit": WHOLE_MODEL,
     "text-as-data": replace(WEEKEND, seconds=30),
     "recap": replace(WEEKEND, equations=6, folded=200, exercises=0),
