@@ -56,7 +56,7 @@ EXERCISES["corrected_mean"] = Exercise(
             "missed.var(ddof=1) / n -> missed.var(ddof=1)"
         ),
         "the variance is divided by n; n - 1 is asked for": "ddof=1 -> ddof=0",
-        "the rows are drawn without replacement: 1 minus the checked share is missing": (
+        "rows are drawn without replacement: 1 minus the checked share is missing": (
             " * (1 - n / len(guesses)) ->"
         ),
         "this is the variance; the standard error is its square root": (
