@@ -266,6 +266,7 @@ SPECIAL = {
     "bert": WHOLE_MODEL,
     "modern-block": WHOLE_MODEL,
     "long-sequences": WEEKEND,
+    "pretrained": WHOLE_MODEL,
     "graphs-and-sets": WEEKEND,
     "vit": WHOLE_MODEL,
     "text-as-data": replace(WEEKEND, seconds=30),
