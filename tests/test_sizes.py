@@ -83,7 +83,6 @@ PIECES = {
 # Functions of no wing: the arguments that are no sizes, then the sizes.
 PLAIN = [
     (baselines.NGram, {}, {"order": 2, "vocab_size": 5}),
-    (baselines.PhraseTable, {}, {"n_source": 2, "n_target": 3}),
     (baselines.direct_autoregression, {}, {"horizon": 2, "max_lags": 3}),
     (
         baselines.rolling_origins,

@@ -69,9 +69,10 @@ class Road(SphinxDirective):
                 "", "", nodes.reference("", words, refuri=link, internal=True)
             )
             stop += nodes.inline("", minutes, classes=["minutes"])
-            stops += nodes.list_item("", stop)
-            if below := entry.get("sections"):
-                stops[-1] += self.stops(below, root)[0]
+            below = entry.get("sections", [])
+            stops += nodes.list_item(
+                "", stop, *self.stops(below, root)[:1] * bool(below)
+            )
         return stops, all_minutes
 
 

@@ -8,4 +8,3 @@ from course_lib.baselines.backtest import *
 from course_lib.baselines.conditional_logit import *
 from course_lib.baselines.forecasts import *
 from course_lib.baselines.ngram import *
-from course_lib.baselines.phrase_table import *

@@ -225,4 +225,5 @@ def _next_log_probs(parts: Parts, ids: Array, memory: Array | None, t: Array) ->
         memory = jnp.broadcast_to(memory, (len(ids), *memory.shape[1:]))
         logits = model.decode(ids, memory)
     logits = lax.dynamic_index_in_dim(logits, t, axis=1, keepdims=False)
-    return jax.nn.log_softmax(logits.astype(jnp.float32), axis=-1)
+    wide = jnp.promote_types(logits.dtype, jnp.float32)
+    return jax.nn.log_softmax(logits.astype(wide), axis=-1)

@@ -102,7 +102,8 @@ def write_beams(
     """Beam search, with `read` for the logits of whole texts."""
 
     def next_log_probs(rows: np.ndarray) -> np.ndarray:
-        logits = read(torch.from_numpy(rows).to(device))[:, -1].float()
+        logits = read(torch.from_numpy(rows).to(device))[:, -1]
+        logits = logits.float() if logits.itemsize < 4 else logits
         return logits.log_softmax(dim=-1).cpu().double().numpy()
 
     return beam_search(next_log_probs, prompt, **settings)
