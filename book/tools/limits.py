@@ -267,6 +267,7 @@ SPECIAL = {
     "modern-block": WHOLE_MODEL,
     "seq2seq": WHOLE_MODEL,
     "long-sequences": WEEKEND,
+    "pretrained": WHOLE_MODEL,
     "graphs-and-sets": WEEKEND,
     "kv-cache": WHOLE_MODEL,
     "vit": WHOLE_MODEL,
