@@ -20,6 +20,6 @@ def store(model: torch.nn.Module, history: dict[str, Any], path: Path) -> None:
     save_file(ct.get_weights(model), path, metadata)
 
 
-def run_command(main: Callable[[Path], None]) -> None:
-    """Run a command with the folder that was named, or with that of the package."""
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else TRAINED)
+def run_command(main: Callable[[Path], None], folder: Path = TRAINED) -> None:
+    """Run a command with the folder that was named, or with this one."""
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else folder)

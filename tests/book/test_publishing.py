@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
+from PIL import Image
 from publishing import fill_in_addresses, pages_address, shorten
 from small_books import ROOT
 
@@ -100,3 +101,8 @@ def test_a_description_is_cut_after_a_sentence_or_a_word():
     cut = shorten("word " * 50, limit=60)
     assert len(cut) <= 60
     assert cut.endswith("word …")
+
+
+def test_previews_have_a_picture_of_the_size_that_they_show():
+    with Image.open(ROOT / "book" / "_static" / "card.png") as card:
+        assert card.size == (1200, 630)

@@ -71,8 +71,13 @@ def test_another_processor_reaches_both_frameworks_and_a_nudge_shows_in_chaos_al
     nbformat.write(read_cells(book.text.read_text("utf-8")), book.notebook)
     shake_it(book, capsys, "--shake", "sse", "nudge", "--jobs", "1")
     kept = book.root / shake.FOLDER / "sse" / "chapter.ipynb"
-    (output,) = nbformat.read(kept, 4).cells[-1].outputs
-    assert output["text"] == "DEFAULT --xla_cpu_max_isa=SSE4_2\n[]\n"
+    outputs = (
+        nbformat.read(kept, 4).cells[-1].outputs
+    )  # more than one, on a busy machine
+    assert (
+        "".join(out["text"] for out in outputs)
+        == "DEFAULT --xla_cpu_max_isa=SSE4_2\n[]\n"
+    )
     # Beside what that processor gave: all that begins elsewhere, and the width.
     shutil.copy(kept, book.notebook)
     status, said = shake_it(book, capsys, "--table")

@@ -111,6 +111,39 @@ wrong(
 )
 
 
+# --- labels from a model
+
+
+@right("corrected_mean")
+def mean_of_both(xp, guesses, checked, labels):
+    n = labels.shape[0]
+    missed = labels - guesses[checked]
+    square = ((missed - missed.mean()) ** 2).sum() / (n - 1)
+    return guesses.mean() + missed.mean(), (square / n - square / len(guesses)) ** 0.5
+
+
+@right("corrected_mean")
+def regression_on_one(xp, guesses, checked, labels):
+    n, rows = len(checked), len(guesses)
+    known = guesses[checked]
+    squares = ((labels - known) ** 2).mean() - (labels - known).mean() ** 2
+    mean = labels.mean() + guesses.mean() - known.mean()
+    return mean, (squares / (n - 1) * (rows - n) / rows) ** 0.5
+
+
+wrong(
+    "corrected_mean",
+    "sign of the correction",
+    lambda xp, guesses, checked, labels: (
+        guesses.mean() + (guesses[checked] - labels).mean(),
+        mean_of_both(xp, guesses, checked, labels)[1],
+    ),
+)
+
+
+# --- the soft look-up
+
+
 @right("soft_lookup")
 def lookup(xp, query, keys, values, t):
     return xp.softmax(keys @ query / t) @ values

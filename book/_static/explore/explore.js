@@ -49,7 +49,11 @@ const explore = {
     const sum = exps.reduce((a, b) => a + b, 0);
     return exps.map((value) => value / sum);
   },
-  dot: (a, b) => a.reduce((sum, value, i) => sum + value * b[i], 0),
+  dot(a, b) { // a loop: a language model writes as fast as this is
+    let sum = 0;
+    for (let i = 0; i < a.length; i += 1) sum += a[i] * b[i];
+    return sum;
+  },
   matmul: (a, b) =>
     a.map((row) => b[0].map((_, j) => explore.dot(row, b.map((other) => other[j])))),
   clamp: (value, low, high) => Math.min(high, Math.max(low, value)),
@@ -144,6 +148,7 @@ const explore = {
 
   // Large things that scripts of their own hold, by the name of the figure.
   given: {},
+  bytes: (base64) => Uint8Array.from(atob(base64), (sign) => sign.charCodeAt(0)),
   load(address) {
     return new Promise((onload, onerror) => {
       document.head.append(explore.html("script", { src: address, onload, onerror }));
@@ -164,8 +169,11 @@ const explore = {
   },
 
   // Name an element: `build` fills `live`, which then stands for the still picture. Where
-  // it needs a file, `needs` has the address. A large one, with a size, is asked for first.
+  // it needs files, `needs` lists them. Large ones, with a size, are asked for first.
   define(name, build, needs = null) {
+    const from = document.currentScript.src;
+    const load = () => Promise.all((needs?.files ?? []).map((file) =>
+      explore.load(new URL(file, from).href)));
     customElements.define(`explore-${name}`, class extends HTMLElement {
       connectedCallback() {
         if (this.dataset.live !== undefined || this.start) return;
@@ -177,7 +185,7 @@ const explore = {
         }
       }
       async begin() {
-        if (needs) await explore.load(needs.address);
+        if (needs) await load();
         return this.show();
       }
       show() {
@@ -194,7 +202,7 @@ const explore = {
         const start = async () => {
           words.textContent = "Loading …";
           try {
-            await explore.load(needs.address);
+            await load();
             button.remove();
             explore.set(this.show(), { tabindex: -1 }).focus({ preventScroll: true });
           } catch {

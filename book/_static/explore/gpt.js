@@ -5,12 +5,12 @@
 explore.define("gpt", (live) => {
   const { html, svg, set, show } = explore;
   const { words, classes, names, states, shapes, half } = explore.given.gpt;
-  const LAYERS = 2, HEADS = 4, EPS = 1e-5, MOST = 16, SHOWN = 12;
+  const LAYERS = 2, HEADS = 4, MOST = 16, SHOWN = 12;
   const SPECIAL = names.indexOf("special");
   const VERBS = ["verb ", "intransitive "];
 
   // The weights: 16 bits each, sign, exponent, fraction; a matrix is its rows.
-  const bytes = Uint8Array.from(atob(half), (sign) => sign.charCodeAt(0));
+  const bytes = explore.bytes(half);
   const weights = {};
   let read = 0;
   const next = () => {
@@ -25,59 +25,13 @@ explore.define("gpt", (live) => {
     weights[name] = columns ? Array.from({ length: rows }, () => some(columns)) : some(rows);
   }
 
-  // The model, as the class of the page has it
-  const add = (a, b) => a.map((value, i) => value + b[i]);
-  const linear = (x, name) => weights[`${name}.weight`]
-    .map((row, i) => explore.dot(row, x) + weights[`${name}.bias`][i]);
-  const norm = (x, name) => {
-    const mean = x.reduce((a, b) => a + b, 0) / x.length;
-    const variance = x.reduce((sum, v) => sum + (v - mean) ** 2, 0) / x.length;
-    return x.map((v, i) => ((v - mean) / Math.sqrt(variance + EPS))
-      * weights[`${name}.weight`][i] + weights[`${name}.bias`][i]);
-  };
-  const erf = (x) => { // a sum without differences
-    if (Math.abs(x) > 6) return Math.sign(x);
-    let term = x, sum = x;
-    for (let n = 1; Math.abs(term) > 1e-17 * Math.abs(sum); n += 1) {
-      term *= (2 * x * x) / (2 * n + 1);
-      sum += term;
-    }
-    return (2 / Math.sqrt(Math.PI)) * Math.exp(-x * x) * sum;
-  };
-  const gelu = (x) => (x * (1 + erf(x / Math.SQRT2))) / 2;
-  const head = (x) => {
-    const out = norm(x, "norm");
-    return explore.softmax(weights["tokens.weight"].map((row) => explore.dot(row, out)));
-  };
-  // RoPE: entry m and its partner half a head further on turn with the place.
-  const turn = (x, t) => x.map((value, m) => {
-    const half = x.length / 2, angle = t * 10000 ** (-(m % half) / half);
-    return m < half ? value * Math.cos(angle) - x[m + half] * Math.sin(angle)
-      : value * Math.cos(angle) + x[m - half] * Math.sin(angle);
-  });
+  const model = explore.decoder(weights, { layers: LAYERS, heads: HEADS });
+  const head = (x) => explore.softmax(model.logits(x));
   function run(ids) {
-    let x = ids.map((id) => [...weights["tokens.weight"][id]]);
-    const streams = [x], maps = [], D = x[0].length, size = D / HEADS;
-    for (let layer = 0; layer < LAYERS; layer += 1) {
-      const block = `blocks.${layer}`;
-      const read = x.map((v) => norm(v, `${block}.attention_norm`));
-      const heads = (letter) => read.map((v) => {
-        const all = linear(v, `${block}.attention.${letter}_proj`);
-        return Array.from({ length: HEADS }, (_, h) => all.slice(h * size, (h + 1) * size));
-      });
-      const turned = (letter) => heads(letter).map((each, t) => each.map((part) => turn(part, t)));
-      const q = turned("q"), k = turned("k"), v = heads("v");
-      maps.push(Array.from({ length: HEADS }, (_, h) => q.map((each, i) => explore.softmax(
-        k.slice(0, i + 1).map((key) => explore.dot(each[h], key[h]) / Math.sqrt(size))))));
-      x = x.map((old, i) => add(old, linear(maps[layer].flatMap((map, h) =>
-        map[i].reduce((sum, weight, j) => (state.off.has(layer * HEADS + h) ? sum
-          : sum.map((s, d) => s + weight * v[j][h][d])), new Array(size).fill(0))),
-      `${block}.attention.o_proj`)));
-      x = x.map((old) => add(old, linear(linear(norm(old, `${block}.feed_forward_norm`),
-        `${block}.feed_forward.up_proj`).map(gelu), `${block}.feed_forward.down_proj`)));
-      streams.push(x);
-    }
-    return { streams, maps };
+    const cache = model.begin(), steps = ids.map((id) => model.read(id, cache, state.off));
+    const all = (name, n) => Array.from({ length: n }, (_, i) => steps.map((step) => step[name][i]));
+    return { streams: all("levels", LAYERS + 1), maps: all("maps", LAYERS).map((rows) =>
+      Array.from({ length: HEADS }, (_, h) => rows.map((row) => row[h]))) };
   }
 
   // The language: within a class the words have shares in proportion to 1, 1/2, 1/3 …
@@ -304,9 +258,7 @@ explore.define("gpt", (live) => {
     append(p.indexOf(Math.max(...p)));
   });
   const drawn = press("one drawn", () => {
-    let left = Math.random();
-    const p = now(), id = p.findIndex((each) => (left -= each) < 0);
-    append(id < 0 ? p.indexOf(Math.max(...p)) : id);
+    append(explore.draw(now()));
   });
   const back = press("take back", () => take(state.ids.slice(0, -1)));
   const all = html("div", { hidden: true, style: "margin-bottom:.6rem" },
@@ -325,4 +277,4 @@ explore.define("gpt", (live) => {
         html("label", {}, off, "switch this head off")), picture), table),
     stream, say);
   take(encode(STARTS[0]));
-}, { address: new URL("weights/gpt.js", document.currentScript.src).href, size: "120 kB" });
+}, { files: ["shared/decoder.js", "weights/gpt.js"], size: "120 kB" });

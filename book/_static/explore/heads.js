@@ -5,7 +5,7 @@
 explore.define("heads", (live) => {
   const { html, svg, set } = explore;
   const { tokens, shape: [, LAYERS, HEADS, T], bytes } = explore.given.heads;
-  const stored = Uint8Array.from(atob(bytes), (sign) => sign.charCodeAt(0));
+  const stored = explore.bytes(bytes);
   const state = { text: 0, layer: 3, head: 1, from: tokens[0].indexOf("it"),
     to: tokens[0].indexOf("animal"), shown: "weight" };
   // A row of a map, which rounding to bytes has left a little off 1
@@ -117,4 +117,4 @@ explore.define("heads", (live) => {
     html("div", { class: "explore-panels" }, html("div", {}, title, map.picture),
       html("div", {}, caption, all.picture)), say);
   draw();
-}, { address: new URL("weights/heads.js", document.currentScript.src).href });
+}, { files: ["weights/heads.js"] });

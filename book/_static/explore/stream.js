@@ -6,8 +6,7 @@ explore.define("stream", (live) => {
   const { html, svg, set } = explore;
   const { words, cases, scale, logs, cosines } = explore.given.stream;
   const DEPTH = 100, T = words.length, PAIRS = (T * (T - 1)) / 2, BEYOND = 60, LEAST = -12;
-  const bytes = (text) => Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
-  const view = new DataView(bytes(logs).buffer), stored = bytes(cosines);
+  const view = new DataView(explore.bytes(logs).buffer), stored = explore.bytes(cosines);
   // Base-10 logarithms: quartile 0, 1 or 2 of a number, after a block
   const log = (which, number, quartile, block) => view.getInt16(
     2 * (((which * 3 + number) * 3 + quartile) * (DEPTH + 1) + block), true) / scale;
@@ -150,4 +149,4 @@ explore.define("stream", (live) => {
   html("div", { class: "explore-panels" }, charts[0].picture, charts[1].picture),
   html("div", { class: "explore-panels" }, charts[2].picture, table), say);
   draw();
-}, { address: new URL("weights/stream.js", document.currentScript.src).href });
+}, { files: ["weights/stream.js"] });

@@ -7,7 +7,7 @@ explore.define("warmup", (live) => {
   const { norm: NORMS, warmup: WARMUPS, rate: RATES, start: STARTS, known, ends, losses } =
     explore.given.warmup;
   const RUNS = ends.length, NAMES = { pre: "pre-norm", post: "post-norm" };
-  const bytes = Uint8Array.from(atob(losses), (sign) => sign.charCodeAt(0));
+  const bytes = explore.bytes(losses);
   const view = new DataView(bytes.buffer), STEPS = bytes.length / 2 / RUNS, WINDOW = 10;
   const run = (norm, warmup, rate, start) =>
     ((norm * WARMUPS.length + warmup) * RATES.length + rate) * STARTS.length + start;
@@ -153,4 +153,4 @@ explore.define("warmup", (live) => {
   live.append(html("div", { class: "explore-controls" }, norm.node, warmup.node, rate.node),
     html("div", { class: "explore-panels" }, picture, grid), say);
   draw();
-}, { address: new URL("weights/warmup.js", document.currentScript.src).href });
+}, { files: ["weights/warmup.js"] });

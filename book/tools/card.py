@@ -1,6 +1,6 @@
 """The picture that a link to the book shows, where the page has none of its own.
 
-    python book/figures/card.py
+    python book/tools/card.py
 
 writes `_static/card.png`: the title, and attention over vectors that were drawn.
 """
@@ -9,7 +9,6 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
-from drawing import GRAY, INK
 from matplotlib.figure import Figure
 
 from course_lib import oracle, plot
@@ -23,10 +22,23 @@ def card() -> Figure:
     """Draw it at 1,200 by 630 pixels, as previews want it."""
     figure = plt.figure(figsize=(12, 6.3), dpi=100, layout="none")
     figure.text(
-        0.06, 0.6, "Transformers\nand Attention", size=50, color=INK, va="center"
+        0.06,
+        0.6,
+        "Transformers\nand Attention",
+        size=50,
+        color=plot.COLORS["black"],
+        va="center",
     )
     words = "a course, from kernel regression to GPT\nin PyTorch and Flax NNX"
-    figure.text(0.06, 0.3, words, size=20, color=GRAY, va="center", linespacing=1.5)
+    figure.text(
+        0.06,
+        0.3,
+        words,
+        size=20,
+        color=plot.COLORS["gray"],
+        va="center",
+        linespacing=1.5,
+    )
     ax = figure.add_axes((0.6, 0.18, 0.34, 0.64))
     vectors = dict(zip(WORDS, DRAWN, strict=True))
     x = np.array([vectors[word] for word in WORDS])
