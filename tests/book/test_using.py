@@ -171,3 +171,11 @@ def test_two_processes_learn_what_one_learns(folder, commands):
         for lines in results
     )
     assert theirs == pytest.approx(ours, rel=2e-3)
+
+
+def test_the_code_of_the_first_page_trains_and_writes(capsys):
+    page = (ROOT / "book/intro.md").read_text("utf-8")
+    (code,) = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    assert code.count("range(400)") == 1
+    exec(code.replace("range(400)", "range(20)"), {})
+    assert len(capsys.readouterr().out.split()) == 12  # as many tokens as it says
