@@ -16,8 +16,9 @@ people to look away. Comparing nothing would let a wrong result through. So:
 - a cell that trains may widen this in its metadata, to 5e-2 at most: floats with
   `nbval: {rtol: 0.01}`, the share of far pixels with `nbval: {pixels: 0.03}`;
 - a text that a trained model draws word by word, `nbval: {words: drawn}`, keeps its
-  number of lines, for one draw that falls otherwise changes all that follow. What holds
-  of any such text is asserted in a cell of claims;
+  number of lines, for one draw that falls otherwise changes all that follow. So do
+  results of a short training that swings with the rounding of a processor. What holds
+  of any such output is asserted in a cell of claims;
 - what a clock measured, `nbval: {times: measured}`, keeps its number of lines, and its
   pictures are not compared. The page says on which machine it was so.
 """
