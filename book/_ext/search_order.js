@@ -13,8 +13,7 @@ var Scorer = {
   },
 };
 // A page comes once, with its best place, and an excerpt has none of the page's buttons.
-addEventListener("DOMContentLoaded", () => {
-  if (typeof Search === "undefined") return;
+if (typeof Search !== "undefined") {
   const { _performSearch: perform, htmlToText: read } = Search;
   Search._performSearch = (...query) => {
     const best = new Map();
@@ -30,4 +29,4 @@ addEventListener("DOMContentLoaded", () => {
     page.querySelectorAll(around).forEach((node) => node.remove());
     return read(page.documentElement.outerHTML, anchor);
   };
-});
+}
