@@ -24,7 +24,7 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -239,7 +239,7 @@ class Limits:
     exercises: int
 
 
-WEEKEND = Limits(
+ROAD = Limits(
     minutes=27,
     words=1600,
     visible=80,
@@ -252,54 +252,31 @@ WEEKEND = Limits(
     seconds=15,
     exercises=4,
 )
-WHOLE_MODEL = replace(WEEKEND, minutes=30, seconds=30)
-# Pages of the road beyond the weekend stand here too, each on a line.
-SPECIAL = {
-    "block": WHOLE_MODEL,
-    "masking": WHOLE_MODEL,
-    "gpt": WHOLE_MODEL,
-    "generation": WHOLE_MODEL,
-    "recurrence": WHOLE_MODEL,
-    "scale": WHOLE_MODEL,
-    "peers": WHOLE_MODEL,
-    "forecasting": WHOLE_MODEL,
-    "bert": WHOLE_MODEL,
-    "modern-block": WHOLE_MODEL,
-    "seq2seq": WHOLE_MODEL,
-    "long-sequences": WEEKEND,
-    "pretrained": WHOLE_MODEL,
-    "graphs-and-sets": WEEKEND,
-    "kv-cache": WHOLE_MODEL,
-    "vit": WHOLE_MODEL,
-    "text-as-data": replace(WEEKEND, seconds=30),
-    "recap": replace(WEEKEND, equations=6, folded=200, exercises=0),
-}
-ROAD = Limits(
-    minutes=56,
-    words=2500,
-    visible=180,
+WHOLE_MODEL = replace(ROAD, minutes=30, seconds=30)
+OPTIONAL = Limits(
+    minutes=40,
+    words=2400,
+    visible=160,
     longest=30,
     equations=6,
-    printed=70,
-    bold=17,
-    folded=200,
-    words_before_figure=300,
-    seconds=45,
-    exercises=4,
-)
-OPTIONAL = Limits(
-    minutes=62,
-    words=3000,
-    visible=250,
-    longest=30,
-    equations=8,
-    printed=80,
-    bold=15,
+    printed=60,
+    bold=11,
     folded=240,
     words_before_figure=10_000,
     seconds=90,
     exercises=2,
 )
+# Four pages in depth are still longer than a sitting.
+LONG = replace(OPTIONAL, minutes=56, words=2900, visible=240, printed=80)
+SPECIAL = {
+    **dict.fromkeys(("identification", "forecasting-macro"), LONG),
+    **dict.fromkeys(("assistants", "quantization"), LONG),
+    **dict.fromkeys(("block", "masking", "gpt", "generation"), WHOLE_MODEL),
+    **dict.fromkeys(("peers", "forecasting", "recurrence", "scale"), WHOLE_MODEL),
+    **dict.fromkeys(("bert", "seq2seq", "vit", "modern-block"), WHOLE_MODEL),
+    **dict.fromkeys(("kv-cache", "pretrained", "text-as-data"), WHOLE_MODEL),
+    "recap": replace(ROAD, equations=6, folded=200, exercises=0),
+}
 APPENDIX = replace(OPTIONAL, minutes=90, words=9000, bold=200, exercises=0)
 MOST_EXERCISES = 6
 
@@ -312,11 +289,10 @@ def weekend(root: Path = ROOT) -> list[str]:
     return [Path(name).stem for name in names if not is_optional(texts[name])]
 
 
-def limits_of(slug: str, text: str, road: Collection[str]) -> Limits:
-    """Choose what holds for a page, by what it calls itself and where it stands."""
-    if kind := kind_of(text):
-        return OPTIONAL if kind == "Optional" else APPENDIX
-    return SPECIAL.get(slug, WEEKEND if slug in road else ROAD)
+def limits_of(slug: str, text: str) -> Limits:
+    """Choose what holds for a page, by what it calls itself."""
+    usual = {"Optional": OPTIONAL, "Appendix": APPENDIX}.get(kind_of(text) or "", ROAD)
+    return SPECIAL.get(slug, usual)
 
 
 def kind_of(text: str) -> str | None:
@@ -342,7 +318,7 @@ def find_faults(
     text: str,
     seconds: float | None = None,
     notebook: dict[str, Any] | None = None,
-    limits: Limits = WEEKEND,
+    limits: Limits = ROAD,
 ) -> list[str]:
     """Say which limits a page passes, which runs for `seconds` where that is known."""
     page, sign = measure(text, notebook), find_road_sign(text)
@@ -378,7 +354,7 @@ def find_faults(
             f"{len(exercises)} exercises: there are {limits.exercises} to "
             f"{MOST_EXERCISES}"
         )
-    if limits.exercises == WEEKEND.exercises:
+    if limits.exercises == ROAD.exercises:
         titles = " ".join(exercise.title.lower() for exercise in exercises)
         faults += [
             f"no exercise has {words!r} in its title"
@@ -438,7 +414,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         last = page.bold, page.folded, page.minutes, "" if ran is None else round(ran)
         print(row([slug + "*" * is_optional(text), *counts, *last]))
         sum_of_road += page.minutes if slug in road else 0
-        holds = limits_of(slug, text, road)
+        holds = limits_of(slug, text)
         faults[slug] = find_faults(text, ran, notebook, holds)
     if not options.slug:
         print(f"\nThe weekend, {len(road)} pages: {sum_of_road} minutes.")

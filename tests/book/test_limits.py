@@ -19,7 +19,7 @@ PATHS = {
 def test_a_page_keeps_to_its_limits(name):
     path = PATHS[name]
     text, notebook = path.read_text("utf-8"), limits.read_notebook(path)
-    holds = limits.limits_of(path.stem, text, limits.weekend())
+    holds = limits.limits_of(path.stem, text)
     assert find_faults(text, None, notebook, holds) == []
 
 
@@ -231,7 +231,7 @@ def test_a_page_beside_the_road_may_be_longer_and_needs_fewer_exercises(
     kind, parts, faults
 ):
     text = write(*parts, sign=SIGN.replace("*7", f"*{kind} · 7"))
-    assert find_faults(text, limits=limits.limits_of("page", text, ["page"])) == faults
+    assert find_faults(text, limits=limits.limits_of("page", text)) == faults
     assert is_optional(text) == (kind == "Optional")
 
 

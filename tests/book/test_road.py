@@ -7,10 +7,10 @@ import notebooks
 import pytest
 from small_books import ROOT
 
-# The weekend's, and those of the rest of the road that keep its limits.
-NAMES_OF_PAGES = sorted({*limits.weekend(), *limits.SPECIAL})
 PATHS = {
-    path.stem: path for path in notebooks.find_chapters(ROOT / "book", NAMES_OF_PAGES)
+    path.stem: path
+    for path in notebooks.find_chapters(ROOT / "book", [])
+    if limits.kind_of(path.read_text("utf-8")) is None
 }
 OF_ONE = re.compile(r"^:::\{(torch|nnx)\}.*?^:::$", re.MULTILINE | re.DOTALL)
 NAMES = {"torch": r"NNX|Flax|JAX|\bcn\.", "nnx": r"PyTorch|\bct\."}
