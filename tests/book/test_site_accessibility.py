@@ -6,9 +6,11 @@ phone, writes an error to the console or asks for a file that isn't there. Like
 test_site.py these tests read `_build/html`.
 """
 
+import contextlib
 from pathlib import Path
 
 import axe_playwright_python
+import playwright.sync_api
 import pytest
 from small_books import ROOT, contents
 
@@ -127,9 +129,15 @@ def turn(page, width, theme):
     page.wait_for_function(f"document.documentElement.dataset.theme === '{theme}'")
 
 
+STOPS = """[...document.querySelectorAll(".bd-article pre")]
+  .every((box) => box.scrollWidth <= box.clientWidth || box.tabIndex >= 0)"""
+
+
 def check(page, wrong, *lights):
     """Everything but colors as the page stands, and then colors in these lights."""
-    page.wait_for_timeout(300)  # boxes that scroll now become stops of the keyboard
+    # Boxes that scroll become stops of the keyboard, soon; if not, axe says which.
+    with contextlib.suppress(playwright.sync_api.TimeoutError):
+        page.wait_for_function(STOPS, timeout=5000)
     assert page.evaluate(FIND, {"rules": COLORS, "colors": False}) == []
     turn(page, *lights[0])
     page.wait_for_timeout(100)
