@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from sandbox import calls
+from sandbox import calls, wire
 
 import course_lib
 from course_lib.homework.running import PATIENCE, waited
@@ -408,8 +408,10 @@ def _watch(process: subprocess.Popen, times: Times, megabytes: int) -> Ended:
             if not heard:  # the first word is the sandbox's own
                 whole = _Clock(process.pid, times.whole)
             heard, words = len(said), words + 1
-            longest = times.load if words == 1 else times.case
-            silence = _Clock(process.pid, longest)
+            # Statements that explore are part of loading, which has one time for all.
+            if words == 1 or wire.EXPLORES not in said or wire.LOADED in said:
+                longest = times.load if words == 1 else times.case
+                silence = _Clock(process.pid, longest)
         late = next((clock for clock in (silence, whole) if clock.over()), None)
         if late is not None:
             how = f"{TOO_LONG} {late.seconds:g} s. Does every loop end?"

@@ -21,7 +21,6 @@ from .handed_in import LARGEST, HandedIn, kind, readable
 from .isolation import Ended, Isolation, Times
 from .room import furnish
 
-MOST_ODD, MOST_STATEMENTS = 5, 2000  # as the sandbox says them
 MOST_SKIPPED = 3  # statements that end the process, before nothing explores any more
 WORDS = {"torch": "torch", "jax": "nnx", "flax": "nnx", "nnx": "nnx", "optax": "nnx"}
 
@@ -169,7 +168,7 @@ class Marker:
             cells,
             find_wing(said, path.name),
             find_alias(said),
-            [wire.clean(w, 120) for w in odd[:MOST_ODD] if isinstance(w, str)],
+            [wire.clean(w, 120) for w in odd[: wire.MOST_ODD] if isinstance(w, str)],
             uses if isinstance(uses, dict) else {},
         )
 
@@ -297,7 +296,7 @@ def _believe(
     """
     found: dict[int, list[Outcome]] = {number: [] for number in sizes}
     # Two words of its own, a word a statement that explores, one a case: no more.
-    most = 2 + MOST_STATEMENTS + sum(sizes.values())
+    most = 2 + wire.MOST_STATEMENTS + sum(sizes.values())
     frames = wire.frames(ended.raw, wire.LARGEST_OUTCOME)
     came = list(itertools.islice(frames, most))
     if not came:  # said before any line of the student's is run

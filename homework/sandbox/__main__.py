@@ -18,8 +18,6 @@ import numpy as np
 from . import calls, cells, forbidden, reach, wire
 
 ROOM = Path(__file__).resolve().parents[1]
-MOST_ODD = 5  # lines that are named; one is enough for a person to look
-MOST_STATEMENTS = 2000  # that explore, and say so before they do
 
 
 def main() -> None:
@@ -52,7 +50,9 @@ def _read(job: dict[str, Any], arrays: list[np.ndarray], say: Any) -> None:
         say(trouble=str(error))
         return
     odd = list(dict.fromkeys(w for cell in found for w in reach.reached(cell.code)))
-    say(cells=[cell.code for cell in found], said=_said(found), odd=odd[:MOST_ODD])
+    say(
+        cells=[cell.code for cell in found], said=_said(found), odd=odd[: wire.MOST_ODD]
+    )
 
 
 def _said(found: list[cells.Cell]) -> dict[str, Any]:
@@ -105,7 +105,7 @@ def _mark(job: dict[str, Any], arrays: list[np.ndarray], say: Any) -> None:
     seconds, instead = job["explore_seconds"], job["instead"]
 
     def explores(number: int) -> None:
-        if number <= MOST_STATEMENTS:
+        if number <= wire.MOST_STATEMENTS:
             say(explores=number)
 
     skipped = set(job["skipped"])

@@ -11,6 +11,7 @@ import builtins
 import importlib
 import inspect
 import io
+import itertools
 import json
 import linecache
 import re
@@ -170,7 +171,7 @@ class Submission:
         self.troubles: list[tuple[int, str, str]] = []  # number, cell, what went wrong
         self.lost: dict[str, str] = {}  # by the name that a failed statement binds
         self.guarded, self.left, self.instead = guarded, seconds, dict(instead or {})
-        self.exploring, self.explored = seconds > 0, 0
+        self.exploring, self.numbers = seconds > 0, itertools.count(1)
         self.skipped, self.explores = skipped, explores
         shell.user_ns = self.names
         for cell in cells:
@@ -220,7 +221,7 @@ class Submission:
         names = bound(statement)
         if defines(statement):
             wrong = self.guarded(execute, 60)
-        elif not self.exploring or (number := self._next_number()) in self.skipped:
+        elif not self.exploring or (number := next(self.numbers)) in self.skipped:
             wrong = ENDED
         else:
             self.explores(number)
@@ -231,10 +232,6 @@ class Submission:
             self._failed(wrong, names)
         for name in names & self.instead.keys():
             self.names[name] = self._right(name)
-
-    def _next_number(self) -> int:
-        self.explored += 1
-        return self.explored
 
     def _right(self, name: str) -> Any:
         """The right piece, defined among names of its own."""

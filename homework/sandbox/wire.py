@@ -15,6 +15,9 @@ import numpy as np
 
 LARGEST_HEADER = 2**24  # a notebook's code
 LARGEST_OUTCOME = 2**16  # the header of any other frame
+MOST_ODD = 5  # lines that are named; one is enough for a person to look
+MOST_STATEMENTS = 2000  # that explore, and say so before they do
+EXPLORES, LOADED = b'"explores"', b'"loaded"'  # in the headers that say so
 KINDS = ("|b1", "|i1", "|u1", *(f"<{k}" for k in ("i2", "u2", "i4", "u4", "i8", "u8")))
 KINDS += ("<f4", "<f8", "<c8", "<c16")
 LENGTHS = struct.Struct("<II")

@@ -243,6 +243,30 @@ time.sleep(60)
     assert ended.how.startswith(f"{isolation.TOO_LONG} {longest} s")
 
 
+def test_statements_that_explore_have_the_time_of_loading():
+    """Its whole, and no more: such a word starts no clock of its own."""
+    from marker import isolation
+
+    code = """
+import time
+print('{"ready": true}', flush=True)
+for _ in range(2):
+    time.sleep(0.6)
+    print('{"explores": 1}', flush=True)
+time.sleep(2)
+print('{"loaded": true}', flush=True)
+time.sleep(60)
+"""
+    for load, longest in ((12, 0.5), (1.5, 1.5)):
+        process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+        try:
+            ended = isolation._watch(process, Times(20, load, 0.5), 10**6)
+        finally:
+            process.stdout.close()
+        assert ended.how.startswith(f"{isolation.TOO_LONG} {longest} s")
+        assert (b"loaded" in ended.raw) == (load == 12)
+
+
 def test_work_memory_and_number_are_counted_of_all_that_a_process_started():
     from marker.isolation import Usage, _too_much
 
