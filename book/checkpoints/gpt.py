@@ -11,17 +11,15 @@ the next word, probability, next state).
 """
 
 import base64
-import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import store
 from page_cells import run_cells
 
 from course_lib import data
 
-ROOT = Path(__file__).resolve().parents[2]
 LAST = "losses = ct.fit(model"  # what the last cell does
 
 
@@ -53,8 +51,7 @@ def as_script(weights: dict[str, np.ndarray]) -> str:
         "shapes": {name: a.shape for name, a in weights.items()},
         "half": base64.b64encode(b"".join(halves)).decode(),
     }
-    made = "// Made by book/checkpoints/gpt.py, which says what it holds.\n"
-    return f'{made}"use strict";\nexplore.given.gpt = {json.dumps(given)};\n'
+    return store.as_script("gpt", given)
 
 
 def main(folder: Path) -> None:
@@ -65,5 +62,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    target = ROOT / "book" / "_static" / "explore" / "weights"
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else target)
+    store.run_command(main, store.SCRIPTS)

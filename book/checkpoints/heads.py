@@ -9,18 +9,16 @@ is right to 0.002. Their order is sentence, layer, head, query, key.
 """
 
 import base64
-import json
-import sys
 from pathlib import Path
 
 import numpy as np
 import torch
+from store import SCRIPTS, run_command, write_script
 from tokenizers import BertWordPieceTokenizer
 
 import course_lib.torch as ct
 from course_lib import hub
 
-ROOT = Path(__file__).resolve().parents[2]
 TIRED = "The animal didn't cross the street because it was too tired."
 SENTENCES = (TIRED, TIRED.replace("tired", "wide"))
 
@@ -45,11 +43,8 @@ def main(folder: Path) -> None:
         "shape": weights.shape,
         "bytes": base64.b64encode(levels).decode(),
     }
-    made = "// Made by book/checkpoints/heads.py, which says what it holds.\n"
-    text = f'{made}"use strict";\nexplore.given.heads = {json.dumps(given)};\n'
-    (folder / "heads.js").write_text(text, "utf-8")
+    write_script("heads", given, folder)
 
 
 if __name__ == "__main__":
-    target = ROOT / "book" / "_static" / "explore" / "weights"
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else target)
+    run_command(main, SCRIPTS)

@@ -10,20 +10,18 @@ the byte pairs, as pairs of ids; and the text that the figure shows at first.
 """
 
 import base64
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import store
 from presidents import PIECES, PROMPT
 from safetensors.numpy import load_file
-from store import run_command
 
 from course_lib import data
 from course_lib.data.trained import trained
 from course_lib.tokens.bpe import byte_alphabet
 
-WEIGHTS = Path(__file__).resolve().parents[1] / "_static" / "explore" / "weights"
 YEAR = 1990  # of the text at first
 
 
@@ -60,8 +58,7 @@ def as_script() -> str:
         "whole": base([*whole.values()]),
         "floats": base([*rest.values()]),
     }
-    made = "// Made by book/checkpoints/president.py, which says what it holds.\n"
-    return f'{made}"use strict";\nexplore.given.president = {json.dumps(given)};\n'
+    return store.as_script("president", given)
 
 
 def main(folder: Path) -> None:
@@ -70,4 +67,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    run_command(main, WEIGHTS)
+    store.run_command(main, store.SCRIPTS)

@@ -11,13 +11,26 @@ from safetensors.numpy import save_file
 
 import course_lib.torch as ct
 
-TRAINED = Path(__file__).resolve().parents[2] / "course_lib" / "data" / "trained"
+ROOT = Path(__file__).resolve().parents[2]
+TRAINED = ROOT / "course_lib" / "data" / "trained"
+SCRIPTS = ROOT / "book" / "_static" / "explore" / "weights"  # for live figures
 
 
 def store(model: torch.nn.Module, history: dict[str, Any], path: Path) -> None:
     """Write the weights and, as JSON in the file's metadata, how the training went."""
     metadata = {"format": "course_lib weights 1", "history": json.dumps(history)}
     save_file(ct.get_weights(model), path, metadata)
+
+
+def write_script(name: str, given: Any, folder: Path) -> None:
+    """Write what a live figure loads."""
+    (folder / f"{name}.js").write_text(as_script(name, given), "utf-8")
+
+
+def as_script(name: str, given: Any) -> str:
+    """What a live figure is given, as a script: a page in a folder loads no data."""
+    made = f"// Made by book/checkpoints/{name}.py, which says what it holds.\n"
+    return f'{made}"use strict";\nexplore.given.{name} = {json.dumps(given)};\n'
 
 
 def run_command(main: Callable[[Path], None], folder: Path = TRAINED) -> None:

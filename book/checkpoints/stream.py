@@ -14,8 +14,6 @@ all pairs of words in the first start, where 0 is -1 and 255 is 1.
 """
 
 import base64
-import json
-import sys
 from collections.abc import Callable
 from functools import partial
 from itertools import combinations
@@ -24,11 +22,11 @@ from pathlib import Path
 import numpy as np
 import torch
 import torch.nn.functional as F
+from store import SCRIPTS, run_command, write_script
 from torch import Tensor
 
 import course_lib.torch as ct
 
-ROOT = Path(__file__).resolve().parents[2]
 DEPTH, STARTS, WIDTH, HEADS = 100, 12, 32, 4
 TEXT = ("the", "firms", "near", "the", "bank", "grow", "again", ".")
 CASES = [(skip, place) for skip in (True, False) for place in ("pre", "post", "none")]
@@ -97,11 +95,8 @@ def main(folder: Path) -> None:
         "logs": base64.b64encode(np.stack(logs).tobytes()).decode(),
         "cosines": base64.b64encode(np.stack(pairs).tobytes()).decode(),
     }
-    made = "// Made by book/checkpoints/stream.py, which says what it holds.\n"
-    text = f'{made}"use strict";\nexplore.given.stream = {json.dumps(given)};\n'
-    (folder / "stream.js").write_text(text, "utf-8")
+    write_script("stream", given, folder)
 
 
 if __name__ == "__main__":
-    target = ROOT / "book" / "_static" / "explore" / "weights"
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else target)
+    run_command(main, SCRIPTS)

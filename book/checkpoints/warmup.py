@@ -14,17 +14,15 @@ machine rounds otherwise, and its runs drift away from these.
 
 import base64
 import itertools
-import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from page_cells import run_cells
+from store import SCRIPTS, run_command, write_script
 
 import course_lib.nnx as cn
 
-ROOT = Path(__file__).resolve().parents[2]
 LAST = "class JReader("  # what the last cell defines
 GRID = {
     "norm": ("pre", "post"),
@@ -61,11 +59,8 @@ def main(folder: Path) -> None:
         "ends": [round(end, 4) for end in ends],
         "losses": base64.b64encode(losses.tobytes()).decode(),
     }
-    made = "// Made by book/checkpoints/warmup.py, which says what it holds.\n"
-    text = f'{made}"use strict";\nexplore.given.warmup = {json.dumps(given)};\n'
-    (folder / "warmup.js").write_text(text, "utf-8")
+    write_script("warmup", given, folder)
 
 
 if __name__ == "__main__":
-    target = ROOT / "book" / "_static" / "explore" / "weights"
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else target)
+    run_command(main, SCRIPTS)

@@ -22,8 +22,7 @@ def make_plain(config: Any) -> None:
     All else stays as it is.
     """
     for name, value in list(vars(config).items()):
-        several = tuple(map(_plain, value)) if isinstance(value, tuple) else None
-        object.__setattr__(config, name, _plain(value) if several is None else several)
+        object.__setattr__(config, name, _plain(value))
 
 
 def stated(number: Any) -> int | None:
@@ -74,8 +73,10 @@ def check_range(
         raise ValueError(f"{name} must be {span}{why and ', '}{why}: got {number!r}.")
 
 
-def _plain(number: Any) -> Any:
-    return number.item() if isinstance(number, np.generic) else number
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(map(_plain, value))
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _real(number: Any) -> bool:

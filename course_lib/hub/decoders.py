@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -366,6 +367,7 @@ def _n_experts(fields: Fields, default: int) -> int:
     return stated[0] if stated else default
 
 
+_of_gemma = partial(Decoder, tied=True, plus_one=True)
 FAMILIES: dict[str, Decoder] = {
     "llama": Decoder(ARCHITECTURES=("LlamaForCausalLM",), own=_llama),
     "mistral": Decoder(
@@ -373,27 +375,15 @@ FAMILIES: dict[str, Decoder] = {
     ),
     "qwen2": Decoder(ARCHITECTURES=("Qwen2ForCausalLM",), own=_qwen2, n_kv_heads=32),
     "qwen3": Decoder(ARCHITECTURES=("Qwen3ForCausalLM",), own=_qwen3, n_kv_heads=32),
-    "gemma": Decoder(
-        ARCHITECTURES=("GemmaForCausalLM",),
-        own=_gemma,
-        tied=True,
-        n_kv_heads=16,
-        plus_one=True,
+    "gemma": _of_gemma(ARCHITECTURES=("GemmaForCausalLM",), own=_gemma, n_kv_heads=16),
+    "gemma2": _of_gemma(
+        ARCHITECTURES=("Gemma2ForCausalLM",), own=_gemma2, n_kv_heads=4
     ),
-    "gemma2": Decoder(
-        ARCHITECTURES=("Gemma2ForCausalLM",),
-        own=_gemma2,
-        tied=True,
-        n_kv_heads=4,
-        plus_one=True,
-    ),
-    "gemma3_text": Decoder(
+    "gemma3_text": _of_gemma(
         ARCHITECTURES=("Gemma3ForCausalLM",),
         own=_gemma3,
-        tied=True,
         activation="hidden_activation activation gelu_pytorch_tanh",
         n_kv_heads=4,
-        plus_one=True,
     ),
     "mixtral": Decoder(
         ARCHITECTURES=("MixtralForCausalLM",),

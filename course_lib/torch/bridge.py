@@ -31,8 +31,12 @@ def get_weights(model: nn.Module) -> dict[str, np.ndarray]:
 
 def parameters(model: nn.Module) -> dict[str, nn.Parameter]:
     """Parameters by path, without what torch.compile puts into the paths."""
-    named = model.named_parameters()
-    return {name.replace("_orig_mod.", ""): p for name, p in named}
+    return {uncompiled(name): p for name, p in model.named_parameters()}
+
+
+def uncompiled(name: str) -> str:
+    """A path without what torch.compile puts into it."""
+    return name.replace("_orig_mod.", "")
 
 
 def set_weights(model: nn.Module, weights: dict[str, np.ndarray]) -> None:

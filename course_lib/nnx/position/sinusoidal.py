@@ -14,7 +14,13 @@ from flax import nnx
 from jax import Array
 from jaxtyping import Float, Int
 
-from course_lib.checks import check_even, check_positions, check_positive, check_size
+from course_lib.checks import (
+    check_even,
+    check_positions,
+    check_positive,
+    check_size,
+    stated,
+)
 from course_lib.nnx.position.base import Positions
 
 __all__ = ["Sinusoidal", "sinusoidal"]
@@ -32,11 +38,7 @@ def sinusoidal(
     check_size("n_positions", n_positions)
     check_even("d_model", d_model)
     check_positive("base", base)
-    # A constant, so NumPy makes it: JAX has 64 bits only where they are switched on.
-    exponents = np.arange(0, d_model, 2, dtype=np.float64) / d_model
-    angles = np.arange(n_positions)[:, None] / base**exponents  # T D/2
-    waves = np.sin(angles), np.cos(angles)
-    table = np.stack(waves, -1 if interleaved else -2).reshape(n_positions, d_model)
+    table = _waves(np.arange(n_positions), d_model, base, interleaved)
     return jnp.asarray(table, dtype=jnp.float32 if dtype is None else dtype)
 
 
@@ -54,7 +56,7 @@ class Sinusoidal(Positions, nnx.Module):
         check_size("max_len", max_len)
         check_even("d_model", d_model)
         self.max_len = self.n_rows = max_len
-        self.d_model, self.interleaved = d_model, interleaved
+        self.form = d_model, 10000.0, interleaved
 
     def __call__(
         self,
@@ -66,10 +68,22 @@ class Sinusoidal(Positions, nnx.Module):
         """Rows of `n_positions` positions from `offset` on, in `like`'s dtype."""
         dtype = jnp.dtype(jnp.float32 if like is None else like.dtype)
         check_positions(n_positions, offset, self.n_rows)
-        form = {"interleaved": self.interleaved, "dtype": dtype}
-        table = sinusoidal(self.n_rows, self.d_model, **form)
+        if (first := stated(offset)) is not None:
+            places = np.arange(first, first + n_positions)
+            return jnp.asarray(_waves(places, *self.form), dtype)
+        table = jnp.asarray(_waves(np.arange(self.n_rows), *self.form), dtype)
         return jax.lax.dynamic_slice_in_dim(table, offset, n_positions)
 
     def add(self, x: Float[Array, "*B T D"], offset: int | Int[Array, ""] = 0) -> Array:
         """Eq. 1, added to the tokens."""
         return x + self(x.shape[-2], offset, like=x)
+
+
+def _waves(
+    places: np.ndarray, d_model: int, base: float, interleaved: bool
+) -> np.ndarray:
+    """Eq. 1 at these places, by NumPy: JAX has 64 bits only where it is told to."""
+    exponents = np.arange(0, d_model, 2, dtype=np.float64) / d_model
+    angles = places[:, None] / base**exponents  # T D/2
+    waves = np.sin(angles), np.cos(angles)
+    return np.stack(waves, -1 if interleaved else -2).reshape(len(places), d_model)

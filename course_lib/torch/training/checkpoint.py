@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from course_lib.arrays import to_numpy
 from course_lib.checks import check_weights
 from course_lib.config import TrainConfig
-from course_lib.torch.bridge import parameters
+from course_lib.torch.bridge import parameters, uncompiled
 from course_lib.torch.training.distributed import bare, place, placed_like, whole
 from course_lib.training import checkpoint as checkpoints
 from course_lib.training.checkpoint import Arrays, Checkpoint
@@ -134,9 +134,8 @@ class Run:
 def _kept(model: nn.Module) -> dict[str, Tensor]:
     """Parameters and buffers by path, all that a model is made of."""
     names = model.state_dict().keys()
-    buffers = {n: b for n, b in model.named_buffers() if n in names}
-    kept = parameters(model) | buffers
-    return {name.replace("_orig_mod.", ""): tensor for name, tensor in kept.items()}
+    buffers = {uncompiled(n): b for n, b in model.named_buffers() if n in names}
+    return parameters(model) | buffers
 
 
 def _read(tensors: Mapping[str, Tensor]) -> Arrays:
