@@ -73,7 +73,7 @@ explore.define("forecast", (live, figure) => {
       else delete row.real.dataset.value;
       for (const node of [row.bar, row.tick]) node.hidden = last || (node === row.tick && !real);
       row.bar.style.width = `${((100 * own[id]) / most).toFixed(1)}%`;
-      if (real) row.tick.style.left = `${((100 * real[id]) / most).toFixed(1)}%`;
+      if (real) row.tick.style.left = `calc(${(real[id] / most).toFixed(3)} * (100% - 2px))`;
     });
 
     for (const button of [likeliest, drawn]) set(button, { disabled: full });

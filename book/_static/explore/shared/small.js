@@ -82,7 +82,7 @@ explore.small = () => {
         typing = false;
       }
     });
-    const list = () => words.slice(special).sort().join(", ");
+    const list = () => words.slice(special).join(", ");
     const start = explore.choice([...STARTS.map((each) => [each, each]), ["", "–"]],
       STARTS[0], "or", (chosen) => { if (chosen) type(chosen); });
     function type(typed) {
