@@ -64,6 +64,7 @@ ENTRANCE = """\
 
 
 TOLD = re.compile(r'<meta (?:name="description"|property="og:[^"]+") [^>]*>')
+GIVEN = re.compile(r'<meta content="([^"]*)" name="description"')
 STATIC = Path(__file__).resolve().parents[1] / "_static"
 LOST = """\
 <h1>Page not found</h1>
@@ -175,15 +176,17 @@ def add_description(
     context: dict[str, Any],
     document: nodes.document | None,
 ) -> None:
-    """Put the description into a page's head, unless its author gave one; a picture."""
+    """Put a picture into a page's head, and a description, its author's if there is one."""
     told = f'\n<meta property="og:image" content="{preview(app, page, document)}" />'
     context["metatags"] = context.get("metatags", "") + told
-    text = describe(document) if document is not None else None
-    if not text or 'name="description"' in context.get("metatags", ""):
+    given = GIVEN.search(context["metatags"])
+    text = describe(document) if document is not None and not given else None
+    if not text and not given:
         return
-    words = html.escape(text)
+    words = given[1] if given else html.escape(text or "")
     context["meta"] = {**(context.get("meta") or {}), "og:description": words}
-    context["metatags"] += f'\n<meta name="description" content="{words}" />'
+    if not given:
+        context["metatags"] += f'\n<meta name="description" content="{words}" />'
 
 
 def drop_unused(

@@ -57,7 +57,7 @@ def book() -> Figure:
 def play() -> Figure:
     """A text, and what the live GPT expects next: all of it, and without a head."""
     figure = card(
-        "Two models\nto play with",
+        "Models\nto play with",
         "switch one head off, and the verb\nforgets its firm",
     )
     ax = figure.add_axes((0.62, 0.14, 0.32, 0.62))

@@ -43,7 +43,7 @@ explore.define("forecast", (live, figure) => {
   const percent = (p) => `${explore.number(100 * p, 0)}%`;
   const forms = ["singular", "plural"].map((number) => words.map((_, id) =>
     ["verb ", "intransitive "].some((kind) => small.names[small.classes[id]] === kind + number)));
-  const say = set(explore.status(), { style: "min-height:4.4em" });
+  const say = set(explore.status(), { style: "min-height:7.3em" });
   function draw() {
     const { ids, off } = state, n = ids.length, full = n >= MOST;
     const { streams, maps } = small.run(ids, off), own = small.forecast(streams.at(-1)[n - 1]);
@@ -83,12 +83,12 @@ explore.define("forecast", (live, figure) => {
     const verbs = (p) => mass(p, forms[0]) + mass(p, forms[1]);
     const plural = (p) => percent(mass(p, forms[1]) / verbs(p));
     const shared = (p) => percent(p.reduce((sum, each, id) => sum + Math.min(each, real[id]), 0));
-    const before = (say_) => (off.size ? ` (${say_(whole)} with all heads)` : "");
+    const before = (share) => (off.size ? ` (${share(whole)} with all heads)` : "");
     explore.say(say, [
       off.size === ALL ? "All heads are off: each word is alone."
         : off.size ? `${off.size} of ${ALL} heads ${off.size > 1 ? "are" : "is"} off.` : "",
       `After “${words[ids.at(-1)]}”, “${words[order[0]]}” is likeliest, with ${percent(own[order[0]])}.`,
-      verbs(own) > 0.1 ? `Of what verbs have, plural forms have ${plural(own)}${before(plural)}.` : "",
+      verbs(own) > 0.1 ? `Plural forms take ${plural(own)} of what verbs have${before(plural)}.` : "",
       real ? `${shared(own)} of the forecast lies where the true one does${before(shared)}.`
         : "The language has no such text.",
       full ? `The figure holds ${MOST} words.` : "",
@@ -128,10 +128,10 @@ explore.define("forecast", (live, figure) => {
     texts.type(texts.starts[3]);
     if (given?.text) texts.type(given.text);
   });
-  live.append(html("div", { class: "explore-controls" }, texts.field, open), all,
-    html("div", { class: "explore-controls" }, "add", likeliest, drawn, back, texts.start),
+  live.append(html("div", { class: "explore-controls" }, texts.field),
+    html("div", { class: "explore-controls" }, "add", likeliest, drawn, back, open, texts.start), all,
     html("div", { class: "explore-panels" }, html("div", {}, grid,
       html("div", { class: "explore-controls", style: "margin:.3rem 0" }, restore,
-        address.node)), table), say);
+        address.node), say), table));
   address.read();
 }, { files: ["shared/decoder.js", "shared/address.js", "weights/gpt.js", "shared/small.js"] });

@@ -30,8 +30,9 @@ explore.address = (names, figure, say, restore) => {
     restore(asks() ? Object.fromEntries(explore.asked()) : null);
     reading = false;
     if (!asks()) own = null;
-    else if (names.includes([...explore.asked().keys()][0])
-      && figure.getBoundingClientRect().top > innerHeight / 2) figure.scrollIntoView();
+    else if (names.includes([...explore.asked().keys()][0])) {
+      (figure.closest("section") ?? figure).scrollIntoView(); // with its heading
+    }
   }
   addEventListener("hashchange", () => { if (asks()) read(); });
 

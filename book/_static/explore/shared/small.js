@@ -2,7 +2,7 @@
 "use strict";
 
 explore.small = () => {
-  const { html, svg } = explore;
+  const { html, svg, set } = explore;
   const { words, classes, names, states, shapes, half } = explore.given.gpt;
   const LAYERS = 2, HEADS = 4;
 
@@ -85,6 +85,8 @@ explore.small = () => {
     const list = () => words.slice(special).join(", ");
     const start = explore.choice([...STARTS.map((each) => [each, each]), ["", "–"]],
       STARTS[0], "or", (chosen) => { if (chosen) type(chosen); });
+    set(start.node, { style: "flex:1 1 10rem;min-width:0" });
+    set(start.select, { style: "flex:1;min-width:0" });
     function type(typed) {
       field.value = typed;
       field.dispatchEvent(new Event("input"));
