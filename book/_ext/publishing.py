@@ -158,7 +158,7 @@ def describe(document: nodes.document) -> str | None:
 
 
 def preview(app: Sphinx, page: str, document: nodes.document | None) -> str:
-    """Give the address of a page's picture for previews: a card, or what a cell drew."""
+    """Give the address of a page's picture: a card of its own, or what a cell drew."""
     drawn = [] if document is None else document.findall(nodes.image)
     files = (app.builder.images.get(image["uri"], "") for image in drawn)
     name = next((name for name in files if name.endswith(".png")), None)
@@ -176,7 +176,7 @@ def add_description(
     context: dict[str, Any],
     document: nodes.document | None,
 ) -> None:
-    """Put a picture into a page's head, and a description, its author's if there is one."""
+    """Put a picture into a page's head, and a description, if possible its author's."""
     told = f'\n<meta property="og:image" content="{preview(app, page, document)}" />'
     context["metatags"] = context.get("metatags", "") + told
     given = GIVEN.search(context["metatags"])

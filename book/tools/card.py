@@ -2,8 +2,9 @@
 
     python book/tools/card.py
 
-writes `_static/card.png`: the title, and attention over vectors that were drawn; and for
-a page that is passed on `_static/card-<page>.png`, of *play* a forecast beside the truth.
+writes `_static/card.png`: the title, and attention over vectors that were drawn; and
+`_static/card-<page>.png` of a page that is passed on, *play*: a forecast, also without
+a head.
 """
 
 import sys
@@ -15,12 +16,11 @@ from matplotlib.figure import Figure
 
 from course_lib import config, data, oracle, plot
 
-BOOK = Path(__file__).resolve().parents[1]
-STATIC = BOOK / "_static"
-sys.path.append(str(BOOK / "checkpoints"))
+sys.path.append(str(Path(__file__).resolve().parents[1] / "checkpoints"))
 
 from gpt import from_script
 
+STATIC = Path(__file__).resolve().parents[1] / "_static"
 WORDS = ["the", "cat", "saw", "the", "dog"]
 DRAWN = 1.5 * np.random.default_rng(0).standard_normal((5, 4))
 TEXT = "the firm near the new banks"
@@ -62,8 +62,10 @@ def play() -> Figure:
     )
     ax = figure.add_axes((0.62, 0.14, 0.32, 0.62))
     weights = from_script((STATIC / "explore/weights/gpt.js").read_text("utf-8"))
-    language, sizes = data.grammar(), {"d_model": 48, "n_layers": 2, "n_heads": 4}
-    form = config.GPTConfig(vocab_size=52, max_len=32, position="rotary", **sizes)
+    language = data.grammar()
+    form = config.GPTConfig(
+        vocab_size=52, max_len=32, position="rotary", d_model=48, n_layers=2, n_heads=4
+    )
     ids, shown = np.array([language.encode(TEXT)]), language.encode(" ".join(SHOWN))
     heads = weights["blocks.1.attention.o_proj.weight"]
     for place, color, name in (

@@ -4,7 +4,6 @@ import re
 
 import numpy as np
 import pytest
-import stills
 from book_scripts import load
 from test_explore import FOLDER, forecast
 
@@ -33,8 +32,8 @@ SHOWN = """() => {
 def visit(browser, tmp_path_factory):
     """Open both figures on a phone, with what a link says behind #."""
     figures = "".join(
-        f'<explore-{name} class="explore" data-label="{name}"><img alt=""></explore-{name}>'
-        '<p style="height: 900px">Words.</p>'
+        f'<section><explore-{name} class="explore" data-label="{name}"><img alt="">'
+        f'</explore-{name}><p style="height: 900px">Words.</p></section>'
         for name in NAMES
     )
     scripts = "".join(

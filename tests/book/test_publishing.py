@@ -107,10 +107,11 @@ def told(page, metatags=""):
     """What a page without words of its own says of itself."""
     builder = SimpleNamespace(images={}, imagedir="_images")
     config = SimpleNamespace(html_baseurl="https://example.org/")
-    context = {"metatags": metatags}
-    add_description(
-        SimpleNamespace(builder=builder, config=config), page, "", context, None
+    app, context = (
+        SimpleNamespace(builder=builder, config=config),
+        {"metatags": metatags},
     )
+    add_description(app, page, "", context, None)
     return context
 
 
