@@ -1,10 +1,13 @@
 """The page to share: what one does is in the address, and a link shows it again."""
 
+import html
 import re
+from urllib.parse import parse_qsl
 
 import numpy as np
 import pytest
 from book_scripts import load
+from small_books import ROOT
 from test_explore import FOLDER, forecast
 
 from course_lib.data import grammar
@@ -155,6 +158,22 @@ def test_the_address_has_both_figures_and_the_last_touched_first(visit):
     page.evaluate("location.hash = '#text=a+city&off=none'")
     shown = page.evaluate(SHOWN)
     assert (shown["text"], shown["on"]) == ("a city", [True] * 8)
+
+
+def test_the_page_s_own_links_show_what_they_say(visit):
+    text = (ROOT / "book" / "play.md").read_text("utf-8")
+    links = re.findall(r'<a href="(#text=[^"]*)">', text)
+    assert len(links) == 4
+    page = visit()
+    for link in map(html.unescape, links):
+        page.evaluate("(link) => { location.hash = link; }", link)
+        asked = dict(parse_qsl(link[1:]))
+        page.wait_for_function(
+            f"(text) => ({SHOWN})().text === text", arg=asked["text"]
+        )
+        on = enumerate(page.evaluate(SHOWN)["on"])
+        off = [f"{i // 4 + 1}.{i % 4 + 1}" for i, shown in on if not shown]
+        assert " ".join(off) == asked["off"].replace("none", "")
 
 
 def test_an_untouched_page_has_a_plain_address(visit):

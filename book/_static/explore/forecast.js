@@ -5,7 +5,7 @@ explore.define("forecast", (live, figure) => {
   const { html, svg, set, show } = explore, small = explore.small();
   const { words, layers, heads } = small;
   const MOST = 32, SHOWN = 10, SMALL = 56, ALL = layers * heads;
-  const state = { ids: [], off: new Set(), own: null };
+  const state = { ids: [], off: new Set(), whole: null, own: null };
   const name = (i) => `${Math.floor(i / heads) + 1}.${(i % heads) + 1}`; // block, head
 
   // Each head, to switch off: its map, and what it is.
@@ -46,9 +46,10 @@ explore.define("forecast", (live, figure) => {
   const say = set(explore.status(), { style: "min-height:7.3em" });
   function draw() {
     const { ids, off } = state, n = ids.length, full = n >= MOST;
-    const { streams, maps } = small.run(ids, off), own = small.forecast(streams.at(-1)[n - 1]);
+    const model = off.size ? small.run(ids, off) : state.whole;
+    const [own, whole] = [model, state.whole].map(({ streams }) =>
+      small.forecast(streams.at(-1)[n - 1]));
     const real = small.truth(ids);
-    const whole = off.size ? small.forecast(small.run(ids).streams.at(-1)[n - 1]) : own;
     state.own = own;
     for (const { layer, head, i, button, map, word } of switches) {
       const on = !off.has(i);
@@ -56,7 +57,7 @@ explore.define("forecast", (live, figure) => {
       word.textContent = on ? "on" : "off";
       map.replaceChildren(svg("svg", { viewBox: `0 0 ${SMALL} ${SMALL}`, "aria-hidden": "true",
         style: `width:3.2rem;opacity:${on ? 1 : 0.25}` },
-      ...small.shade(maps[layer][head], SMALL / n, 0, 0)));
+      ...small.shade(model.maps[layer][head], SMALL / n, 0, 0)));
     }
     const order = own.map((_, id) => id).sort((a, b) => own[b] - own[a]);
     const rest = (p) => order.slice(SHOWN).reduce((sum, id) => sum + p[id], 0);
@@ -96,7 +97,7 @@ explore.define("forecast", (live, figure) => {
     address.keep({ text: small.text(ids), off: [...off].sort().map(name).join(" ") || "none" });
   }
   function take(ids) {
-    state.ids = ids;
+    Object.assign(state, { ids, whole: small.run(ids) });
     texts.show(ids);
     draw();
   }
