@@ -12,9 +12,11 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
+import torch
 from matplotlib.figure import Figure
 
 from course_lib import config, data, oracle, plot
+from course_lib import torch as ct
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "checkpoints"))
 
@@ -63,16 +65,25 @@ def play() -> Figure:
     ax = figure.add_axes((0.62, 0.14, 0.32, 0.62))
     weights = from_script((STATIC / "explore/weights/gpt.js").read_text("utf-8"))
     language = data.grammar()
-    form = config.GPTConfig(
-        vocab_size=52, max_len=32, position="rotary", d_model=48, n_layers=2, n_heads=4
+    model = ct.GPT(
+        config.GPTConfig(
+            vocab_size=52,
+            max_len=32,
+            position="rotary",
+            d_model=48,
+            n_heads=4,
+            n_layers=2,
+        )
     )
-    ids, shown = np.array([language.encode(TEXT)]), language.encode(" ".join(SHOWN))
+    shown = language.encode(" ".join(SHOWN))
     heads = weights["blocks.1.attention.o_proj.weight"]
     for place, color, name in (
         (-0.18, "#6a51a3", "all heads on"),
         (0.18, plot.COLORS["orange"], "without one"),
     ):
-        own = oracle.softmax(oracle.gpt(ids, weights, form)[0, -1])
+        ct.set_weights(model, {n: a.astype("f4") for n, a in weights.items()})
+        logits = model(torch.tensor([language.encode(TEXT)]))[0, -1]
+        own = logits.softmax(-1).detach().numpy()
         ax.barh(np.arange(5) + place, own[shown], 0.34, color=color, label=name)
         heads[:, 36:] = 0  # the last head gives nothing any more
     figure.text(0.62, 0.82, f"{TEXT} …", size=18, color=plot.COLORS["black"])
