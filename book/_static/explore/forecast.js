@@ -115,8 +115,9 @@ explore.define("forecast", (live, figure) => {
     draw();
   });
   const all = html("div", { hidden: true, style: "margin-bottom:.6rem" },
-    ...small.members.map((ids) => html("span", { style: "display:inline-block;margin-right:1rem" },
-      ...ids.filter((id) => id >= small.special).map((id) => press(words[id], () => append(id))))));
+    ...small.members.filter((ids) => ids[0] >= small.special).map((ids) =>
+      html("span", { style: "display:inline-block;margin-right:1rem" },
+        ...ids.map((id) => press(words[id], () => append(id))))));
   const open = press(`all ${words.length - small.special} words`, () => {
     all.hidden = !all.hidden;
     set(open, { "aria-expanded": String(!all.hidden) });

@@ -86,7 +86,7 @@ explore.small = () => {
     const start = explore.choice([...STARTS.map((each) => [each, each]), ["", "–"]],
       STARTS[0], "or", (chosen) => { if (chosen) type(chosen); });
     set(start.node, { style: "flex:1 1 10rem;min-width:0" });
-    set(start.select, { style: "flex:1;min-width:0" });
+    set(start.select, { style: "flex:1;min-width:0;text-overflow:ellipsis" });
     function type(typed) {
       field.value = typed;
       field.dispatchEvent(new Event("input"));
