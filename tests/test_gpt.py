@@ -74,6 +74,7 @@ FORMS = [
     {"window": 2, "layer_pattern": ("global", "window"), "local_rope_base": 7.0},
     {"score_cap": 0.7, "logit_cap": 0.9, "attention_scale": 0.3},
     {"norm": "sandwich", "scale_embeddings": True, "activation": "gelu_tanh"},
+    {"rope_pattern": (True, False), "n_kv_heads": 1, "whole_qk_norm": True},
     {"n_experts": 5, "activation": "silu", "norm": "sandwich"},
     {
         **{"n_experts": 5, "experts_per_token": 3, "n_shared_experts": 2},
@@ -83,7 +84,7 @@ FORMS = [
 
 
 # How angles are scaled knows no framework; the hub's tests have the softmax's experts.
-@each("form", FORMS, nnx=[*FORMS[-5:-2], FORMS[-1]])
+@each("form", FORMS, nnx=[*FORMS[-6:-2], FORMS[-1]])
 def test_the_forms_of_today_equal_the_oracle(wing, rng, form):
     config, ids = dataclasses.replace(CONFIG, **(TODAY | form)), draw(rng)
     model, weights = randomize(wing, wing.make(wing.lib.GPT, config))

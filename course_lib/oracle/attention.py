@@ -114,13 +114,17 @@ def multihead(
         window: Positions that a query sees, itself among them.
         scale: What the products are multiplied by; None means 1 / sqrt(Dh).
         cap: Soft cap of the scores.
-        eps: Of the RMS norms of queries and keys, where weights have a `q_norm`.
+        eps: Of the RMS norms of queries and keys, where weights have a `q_norm`, as
+            wide as a head or as all of them.
     """
     context = x if context is None else context
     q = linear(x, weights, "q_proj")
     k, v = (linear(context, weights, name) for name in ("k_proj", "v_proj"))
     width = q.shape[-1] // n_heads
     group = n_heads // (n_kv_heads or n_heads)
+    whole = len(weights.get("q_norm.weight", ())) == q.shape[-1]
+    if whole:
+        q, k = norm(q, weights, "q_norm", eps), norm(k, weights, "k_norm", eps)
     scores = (*x.shape[:-2], n_heads, x.shape[-2], context.shape[-2])
     mask = np.broadcast_to(True if mask is None else mask, scores)
     bias = np.broadcast_to(0.0 if bias is None else bias, scores)
@@ -134,7 +138,7 @@ def multihead(
         own = slice(head * width, (head + 1) * width)
         shared = slice(head // group * width, (head // group + 1) * width)
         q_head, k_head = q[..., own], k[..., shared]
-        if "q_norm.weight" in weights:
+        if "q_norm.weight" in weights and not whole:
             q_head = norm(q_head, weights, "q_norm", eps)
             k_head = norm(k_head, weights, "k_norm", eps)
         if rotary_base is not None:

@@ -73,6 +73,8 @@ def _today(config: GPTConfig, layer: int) -> dict[str, Any]:
         found |= {"rotary_base": config.local_rope_base}
     else:
         found |= {"scaling": config.rope_scaling}
+    if not config.turns(layer):
+        found |= {"rotary_base": None}
     if config.n_experts is not None:
         found["routing"] = {
             "top_k": config.experts_per_token,

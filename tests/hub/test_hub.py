@@ -276,6 +276,12 @@ def test_a_file_of_another_name_is_shown(saved_gpt2):
     refuse(saved_gpt2, f"neither, only {other}. Give .* the name model.safetensors")
 
 
+def test_parts_without_their_index_are_not_read(tmp_path):
+    save(gpt2(), tmp_path, max_shard_size="4KB")
+    (tmp_path / "model.safetensors.index.json").unlink()
+    refuse(tmp_path, r"only model-00001-of-.* Parts need model.safetensors.index.json")
+
+
 def test_no_start_is_drawn_that_is_thrown_away(saved_gpt2):
     """On "meta" a normal start would import torch's compiler: seven seconds."""
     code = (
