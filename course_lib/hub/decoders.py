@@ -42,7 +42,6 @@ _FIELDS = """
     num_attention_heads      n_heads
     head_dim                 head_dim   null
     intermediate_size        d_ff
-    rms_norm_eps             norm_eps   1e-6
 """
 # Where blocks have their norms elsewhere, by our word for it.
 _NORMS = {
@@ -85,6 +84,7 @@ class Decoder:
     ARCHITECTURES: tuple[str, ...]
     own: Callable[[Fields], dict[str, Any]]  #: Reads the family's own fields
     theta: float = 10000.0  #: Base of its angles where the file says nothing
+    norm_eps: float = 1e-6  #: What its norms add where the file says nothing
     tied: bool = False  #: Whether its head is tied where the file says nothing
     activation: str = "hidden_act activation silu"  #: That field and its default
     n_kv_heads: Any = None  #: Key heads where the file says nothing; None: as queries
@@ -99,6 +99,7 @@ class Decoder:
         tied = fields.take("tie_word_embeddings", self.tied)
         options = fields.read(_FIELDS) | {
             "n_kv_heads": fields.take("num_key_value_heads", self.n_kv_heads),
+            "norm_eps": fields.take("rms_norm_eps", self.norm_eps),
             "norm_kind": "rms",
             "gated": True,
             "bias": False,
@@ -268,18 +269,14 @@ def _smollm3(fields: Fields) -> dict[str, Any]:
 
 def _olmo2(fields: Fields) -> dict[str, Any]:
     own = {"norm": "res_post", "qk_norm": True, "whole_qk_norm": True}
-    own["norm_eps"] = fields.take("rms_norm_eps", 1e-5)
     return own | _attention_bias(fields)
 
 
 def _phi3(fields: Fields) -> dict[str, Any]:
     for name in ("attention_bias", "mlp_bias", "lm_head_bias"):
         fields.must(name, False)
-    return {
-        "window": fields.take("sliding_window", None),
-        "dropout": fields.take("resid_pdrop", 0.0),
-        "norm_eps": fields.take("rms_norm_eps", 1e-5),
-    }
+    window = fields.take("sliding_window", None)
+    return {"window": window, "dropout": fields.take("resid_pdrop", 0.0)}
 
 
 def _qwen2(fields: Fields) -> dict[str, Any]:
@@ -395,7 +392,6 @@ def _mixtral(fields: Fields) -> dict[str, Any]:
         "window": fields.take("sliding_window", None),
         "n_experts": _n_experts(fields, 8),
         "experts_per_token": fields.take("num_experts_per_tok", 2),
-        "norm_eps": fields.take("rms_norm_eps", 1e-5),
     }
 
 
@@ -455,16 +451,18 @@ FAMILIES: dict[str, Decoder] = {
         n_kv_heads=4,
         silent="max_window_layers",
     ),
-    "olmo2": Decoder(ARCHITECTURES=("Olmo2ForCausalLM",), own=_olmo2),
-    # The code that comes with a file of Phi-3 is that of the library.
+    "olmo2": Decoder(ARCHITECTURES=("Olmo2ForCausalLM",), own=_olmo2, norm_eps=1e-5),
+    # `auto_map` names code beside the file, from before the library had it.
     "phi3": Decoder(
         ARCHITECTURES=("Phi3ForCausalLM",),
         own=_phi3,
+        norm_eps=1e-5,
         silent="embd_pdrop original_max_position_embeddings auto_map",
     ),
     "mixtral": Decoder(
         ARCHITECTURES=("MixtralForCausalLM",),
         own=_mixtral,
+        norm_eps=1e-5,
         theta=1000000.0,
         n_kv_heads=8,
     ),

@@ -1,4 +1,4 @@
-"""The directive `{published}`: which checkpoints `hub.load` reads, asked of its code.
+"""The directive `{hub-table}`: which checkpoints `hub.load` reads, asked of its code.
 
 Each family's conversion is run on a configuration that notes what it is asked for. What
 has no default is a size; what has one is listed, unless only one value is read.
@@ -27,13 +27,13 @@ class Asked(Fields):
         self.sizes: set[str] = set()
         self.options: set[str] = set()
 
-    def take(self, name: str, *default: Any) -> Any:
+    def take(self, name: str, default: Any = ...) -> Any:
         """Note the name of a field, and give its default, or a size that fits."""
-        if name in self.sizes or not default:
+        if name in self.sizes or default is ...:
             self.sizes.add(name)
             return 64 if "head" in name else 128  # heads divide widths
         self.options.add(name)
-        return default[0]
+        return default
 
     def must(self, name: str, *supported: Any, default: Any = None) -> None:
         """Note nothing: there is one value for it."""
@@ -71,7 +71,7 @@ def listed(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
-class Published(SphinxDirective):
+class HubTable(SphinxDirective):
     """The table, as Markdown."""
 
     def run(self) -> list[nodes.Node]:
@@ -84,5 +84,5 @@ class Published(SphinxDirective):
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Add the directive."""
-    app.add_directive("published", Published)
+    app.add_directive("hub-table", HubTable)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

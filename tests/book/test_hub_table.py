@@ -13,9 +13,9 @@ from course_lib.hub.decoders import _SETTINGS
 
 @pytest.fixture(scope="module")
 def rows():
-    import published
+    import hub_table
 
-    return [[re.findall(r"`(\w+)`", cell) for cell in row] for row in published.rows()]
+    return [[re.findall(r"`(\w+)`", cell) for cell in row] for row in hub_table.rows()]
 
 
 def test_the_table_has_what_load_says_that_it_reads(rows, tmp_path):
@@ -47,8 +47,8 @@ def test_the_page_names_the_rules_of_stretching():
 
 def test_the_directive_becomes_a_table(rows, tmp_path):
     book = Book(tmp_path)
-    book.write("\n```{published}\n```\n")
-    status, page, said = book.build("published")
+    book.write("\n```{hub-table}\n```\n")
+    status, page, said = book.build("hub_table")
     assert status == 0, said
     assert page.count("<tr") == len(rows) + 1
     assert "Phi3ForCausalLM" in page
