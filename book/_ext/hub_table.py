@@ -4,7 +4,6 @@ Each family's conversion is run on a configuration that notes what it is asked f
 has no default is a size; what has one is listed, unless only one value is read.
 """
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from course_lib import hub
 from course_lib.hub.decoders import Decoder
 from course_lib.hub.fields import SILENT, Fields
 
-HEAD = ("`architectures`", "becomes", "fields that may differ, besides sizes")
+HEAD = ("`architectures`, and our class", "fields that may differ, besides sizes")
 
 
 class Asked(Fields):
@@ -50,7 +49,7 @@ def ask(family: Any) -> tuple[list[str], set[str]]:
     return becomes, {name for name in options if not name.startswith("_")}
 
 
-def rows() -> list[tuple[str, str, str]]:
+def rows() -> list[tuple[str, str]]:
     """Make the table: a row a family, what the decoders of today share in one row."""
     families = sorted(hub.FAMILIES.values(), key=lambda f: type(f) is Decoder)
     asked = [(family, *ask(family)) for family in families]
@@ -59,16 +58,17 @@ def rows() -> list[tuple[str, str, str]]:
     for family, becomes, options in asked:
         if type(family) is Decoder:
             options -= shared
-        found.append((listed(family.ARCHITECTURES), listed(becomes), listed(options)))
+        pairs = zip(family.ARCHITECTURES, becomes, strict=True)
+        named = ", ".join(f"`{theirs}` → `{ours}`" for theirs, ours in pairs)
+        found.append((named, listed(options)))
     first = sum(type(family) is not Decoder for family in families)
-    found.insert(first, ("all below", "`GPT`", listed(shared)))
+    found.insert(first, ("all below", listed(shared)))
     return found
 
 
-def listed(names: Iterable[str]) -> str:
-    """Write names as code; those of a set in the order of the alphabet."""
-    names = sorted(names) if isinstance(names, set) else names
-    return ", ".join(f"`{name}`" for name in names)
+def listed(names: set[str]) -> str:
+    """Write names as code, in the order of the alphabet."""
+    return ", ".join(f"`{name}`" for name in sorted(names))
 
 
 class HubTable(SphinxDirective):
@@ -78,7 +78,7 @@ class HubTable(SphinxDirective):
         """Draw it anew whenever the code changes that it is made from."""
         for path in Path(hub.__file__).parent.glob("*.py"):
             self.env.note_dependency(str(path))
-        lines = (f"| {' | '.join(row)} |" for row in (HEAD, ("---",) * 3, *rows()))
+        lines = (f"| {' | '.join(row)} |" for row in (HEAD, ("---", "---"), *rows()))
         return self.parse_text_to_nodes("\n".join(lines))
 
 
