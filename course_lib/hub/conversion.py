@@ -32,6 +32,8 @@ class Conversion:
     unused: frozenset[str] = frozenset()
     #: Parameters stored with axes of size 1 that ours lacks, and which these are.
     squeeze: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    #: Our parts that lie within one of theirs, which `prepare` splits, and its name.
+    packed: Mapping[str, str] = field(default_factory=dict)
     #: What is done to the arrays before they are renamed.
     prepare: Callable[[Arrays], Arrays] = lambda arrays: arrays
 
@@ -98,6 +100,7 @@ def in_their_names(text: str, conversion: Conversion, held: Collection[str]) -> 
     prefix = conversion.prefix
     prefix = prefix if any(name.startswith(prefix) for name in held) else ""
     theirs = {ours: name for name, ours in conversion.table.items()}
+    theirs |= conversion.packed
 
     def both(found: re.Match[str]) -> str:
         part, _, leaf = found[0].rpartition(".")

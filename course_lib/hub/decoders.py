@@ -64,6 +64,12 @@ _EXPERTS = {
     )
 }
 _MIXTRAL = {"w1": "gate_proj", "w2": "down_proj", "w3": "up_proj"}
+# What Phi-3 has side by side, and in which matrix.
+_PACKED = {
+    f"{_OURS}attention.{x}_proj": _LAYER + "self_attn.qkv_proj" for x in "qkv"
+} | {
+    f"{_OURS}feed_forward.{x}_proj": _LAYER + "mlp.gate_up_proj" for x in ("gate", "up")
+}
 # Angles that early checkpoints hold, and that ours computes.
 _ANGLES = frozenset({_LAYER + "self_attn.rotary_emb.inv_freq"})
 # What a stretching of the angles consists of, in our words.
@@ -89,6 +95,7 @@ class Decoder:
     activation: str = "hidden_act activation silu"  #: That field and its default
     n_kv_heads: Any = None  #: Key heads where the file says nothing; None: as queries
     plus_one: bool = False  #: Whether norms multiply by one plus their weight
+    packed: bool = False  #: Whether maps of one input lie side by side
     silent: str = ""  #: Fields of the family alone that change no number
 
     def conversion(
@@ -125,7 +132,8 @@ class Decoder:
                     arrays[name] = 1 + arrays[name].astype(np.float32)
             if config.n_experts is not None:
                 _stack_experts(arrays, config.n_experts)
-            _split(arrays, config)
+            if self.packed:
+                _split(arrays, config)
             return arrays
 
         return Conversion(
@@ -134,6 +142,7 @@ class Decoder:
             prefix="model.",
             table=table | {"lm_head": "tokens" if tied else "head"},
             unused=_ANGLES,
+            packed=_PACKED if self.packed else {},
             prepare=prepare,
         )
 
@@ -207,7 +216,7 @@ def _yarn(stated: dict[str, Any], longest: int) -> dict[str, Any]:
 
 
 def _split(arrays: Arrays, config: GPTConfig) -> None:
-    """Part the maps that Phi-3 has side by side, in place."""
+    """Split the maps that lie side by side, in place."""
     d_q, d_ff = config.n_heads * config.d_head, config.d_ff or 0
     d_kv = (config.n_kv_heads or config.n_heads) * config.d_head
     fused = {
@@ -457,6 +466,7 @@ FAMILIES: dict[str, Decoder] = {
         ARCHITECTURES=("Phi3ForCausalLM",),
         own=_phi3,
         norm_eps=1e-5,
+        packed=True,
         silent="embd_pdrop original_max_position_embeddings auto_map",
     ),
     "mixtral": Decoder(

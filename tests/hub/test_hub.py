@@ -183,7 +183,8 @@ def test_missing_and_unexpected_weights_are_both_listed(wing, saved_gpt2):
     message = str(caught.value)
     missing, extra = message.split("Not expected: ")
     for part in "qkv":
-        assert f"blocks.1.attention.{part}_proj.bias" in missing
+        bias = f"blocks.1.attention.{part}_proj.bias"
+        assert f"{bias} (there transformer.h.1.attn.c_attn.bias)" in missing
     assert "norm.weight" in missing
     assert "transformer.h.0.gate.weight" in extra
     assert "score.bias" in extra
