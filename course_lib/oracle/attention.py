@@ -1,7 +1,6 @@
 """Softmax, attention and multi-head attention, one query and one key at a time."""
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -90,7 +89,6 @@ def multihead(
     mask: np.ndarray | None = None,
     bias: np.ndarray | None = None,
     rotary_base: float | None = None,
-    scaling: Any = None,
     window: int | None = None,
     scale: float | None = None,
     cap: float | None = None,
@@ -110,21 +108,16 @@ def multihead(
         mask: True where a query may attend, `T S` or `*#B #H #T #S`.
         bias: Added to the scores, broadcasting to `*B H T S`.
         rotary_base: Base of rotary positions; None has none.
-        scaling: How they are stretched, a `RotaryScaling`.
         window: Positions that a query sees, itself among them.
         scale: What the products are multiplied by; None means 1 / sqrt(Dh).
         cap: Soft cap of the scores.
-        eps: Of the RMS norms of queries and keys, where weights have a `q_norm`, as
-            wide as a head or as all of them.
+        eps: Of the RMS norms of queries and keys, where weights have a `q_norm`.
     """
     context = x if context is None else context
     q = linear(x, weights, "q_proj")
     k, v = (linear(context, weights, name) for name in ("k_proj", "v_proj"))
     width = q.shape[-1] // n_heads
     group = n_heads // (n_kv_heads or n_heads)
-    whole = len(weights.get("q_norm.weight", ())) == q.shape[-1]
-    if whole:
-        q, k = norm(q, weights, "q_norm", eps), norm(k, weights, "k_norm", eps)
     scores = (*x.shape[:-2], n_heads, x.shape[-2], context.shape[-2])
     mask = np.broadcast_to(True if mask is None else mask, scores)
     bias = np.broadcast_to(0.0 if bias is None else bias, scores)
@@ -138,12 +131,11 @@ def multihead(
         own = slice(head * width, (head + 1) * width)
         shared = slice(head // group * width, (head // group + 1) * width)
         q_head, k_head = q[..., own], k[..., shared]
-        if "q_norm.weight" in weights and not whole:
+        if "q_norm.weight" in weights:
             q_head = norm(q_head, weights, "q_norm", eps)
             k_head = norm(k_head, weights, "k_norm", eps)
         if rotary_base is not None:
-            turns = {"base": rotary_base, "scaling": scaling}
-            q_head, k_head = (rotary(t, **turns) for t in (q_head, k_head))
+            q_head, k_head = (rotary(t, rotary_base) for t in (q_head, k_head))
         if scale is not None:
             q_head = q_head * scale * math.sqrt(width)
         output, w = attention(
