@@ -188,7 +188,8 @@ def _turning(
         raise ValueError(
             f"{fields.where} asks for {name} of type {kind!r}, which our model does "
             "not have: with the token after original_max_position_embeddings all that "
-            "was read before would turn anew, and a cache keeps what has turned."
+            "was read before would turn anew, and a cache keeps what has turned. Files "
+            "of the family for shorter texts have no such rule."
         )
     if left.keys() != _SETTINGS.get(kind):
         raise ValueError(
@@ -305,7 +306,7 @@ def _attention_bias(fields: Fields) -> dict[str, Any]:
 
 def _windows(fields: Fields, turned: Sequence[bool] = ()) -> dict[str, Any]:
     """Qwen's windows: which layers have one; SmolLM3's are where nothing turns."""
-    window = fields.take("sliding_window", 4096)
+    window = fields.take("sliding_window", None if turned else 4096)
     if not fields.take("use_sliding_window", False):
         window = None
     near = [not turns for turns in turned]

@@ -272,6 +272,12 @@ OLDER = [
         {},
         {"rope_parameters": ..., "head_dim": ..., "pretraining_tp": 1},
     ),
+    (
+        "smollm3",
+        {"num_hidden_layers": 5},
+        OLD
+        | {"no_rope_layers": ..., "sliding_window": ..., "use_sliding_window": True},
+    ),
 ]
 
 
