@@ -288,6 +288,14 @@ def test_the_stored_vectors_are_those_of_the_paragraphs():
     np.testing.assert_allclose(vectors[some], again, atol=5e-4)
 
 
+def test_the_stored_decades_are_those_of_the_held_out_paragraphs():
+    p, made = data.paragraphs(), command("text_as_data")
+    held_out, losses = np.flatnonzero(p.held_out), stored("text_as_data")["decades"]
+    assert losses.shape == (len(held_out), made.DECADES)
+    again = made.by_decade([p.text[n] for n in held_out[[4, 7]]])  # the second is long
+    np.testing.assert_allclose(losses[[4, 7]], again, atol=0.02)
+
+
 def prose(slug):
     """The page's text on one line."""
     return " ".join(text_of(slug).split())
