@@ -148,9 +148,7 @@ def _check_range(where: str, ids: np.ndarray, vocab_size: int) -> None:
         )
 
 
-def gathered(
-    given: GenerationInputs, columns: Iterable[list[int]]
-) -> list[list[int]]:
+def gathered(given: GenerationInputs, columns: Iterable[list[int]]) -> list[list[int]]:
     """What `in_order` says, by rows: the new tokens of each text."""
     texts: list[list[int]] = [[] for _ in given.ids]
     for row, token in in_order(given, columns):
