@@ -1,11 +1,4 @@
-"""What a checkpoint's text needs besides its weights: a tokenizer, and where to end.
-
-tokenizer = load_tokenizer("openai-community/gpt2")
-prompt = tokenizer.encode("To be, or").ids
-stop = end_tokens("openai-community/gpt2")
-(text,) = generate(model, [prompt], max_new_tokens=20, stop=stop)
-print(tokenizer.decode(text))
-"""
+"""What a checkpoint's text needs besides its weights: a tokenizer, and where to end."""
 
 from pathlib import Path
 from typing import Any
