@@ -460,3 +460,17 @@ def test_64_bits_are_made_on_the_cpu_alone(monkeypatch):
     lib.beam_search(model, [1, 2], n_beams=2, max_new_tokens=3)
     lib.speculate(model, model, [[1, 2]], max_new_tokens=3)
     assert moved
+
+
+def test_no_kernel_that_plans_for_a_length_reads_on_a_gpu():
+    """In 16 bits cuDNN's would be first, and a cache's length is always new."""
+    torch = pytest.importorskip("torch")
+    write = get_wing("torch").module("generation.write")
+    flags = torch.backends.cuda
+    kernels = (flags.cudnn_sdp_enabled, flags.flash_sdp_enabled, flags.math_sdp_enabled)
+    before = [enabled() for enabled in kernels]
+    with write.any_length(torch.device("cuda")):
+        assert [enabled() for enabled in kernels] == [False, True, True]
+    assert [enabled() for enabled in kernels] == before
+    with write.any_length(torch.device("cpu")):
+        assert [enabled() for enabled in kernels] == before

@@ -5,12 +5,14 @@ which the cache, what its `begin` returned, takes in.
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from course_lib.config.sampling import GREEDY, Sampling
 from course_lib.generation.beam_search import Hypothesis, beam_search
@@ -44,7 +46,8 @@ def write(
     for t in range(given.start, given.end):
         if given.most is not None and t > given.most:
             cache, read = None, t - given.most
-        logits = model.read(ids[:, read:t], cache)[:, -1].float()
+        with any_length(device):
+            logits = model.read(ids[:, read:t], cache)[:, -1].float()
         read = 0 if cache is None else t
         if how.repetition_penalty != 1:
             seen = torch.zeros_like(logits, dtype=torch.bool)
@@ -61,6 +64,17 @@ def write(
             token = torch.where(t < lengths, ids[:, t], token)
         ids[:, t] = token
         yield token.tolist()
+
+
+def any_length(device: torch.device) -> AbstractContextManager[None]:
+    """Attention's kernels on a GPU without cuDNN's, which plans for each new length.
+
+    A cache is longer by one at each token, and in 16 bits, where that kernel comes
+    first, a plan takes longer than several tokens.
+    """
+    kernels = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION]
+    other = device.type != "cuda"
+    return nullcontext() if other else sdpa_kernel([*kernels, SDPBackend.MATH])
 
 
 def probabilities(logits: Tensor, how: Sampling) -> Tensor:
