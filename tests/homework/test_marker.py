@@ -18,12 +18,12 @@ from marker import tables
 from marker.assignment import Assignment
 from marker.handed_in import find, read_roster
 from marker.isolation import WAYS, Ended, _name
-from marker.mark import Limits, _believe, find_alias, find_wing
+from marker.mark import Limits, _believe, _silent, find_alias, find_wing
 from marker.room import furnish
 from marker.tables import replace_file, strict
 from sandbox import cells, wire
 
-from course_lib.homework import EXERCISES
+from course_lib.homework import EXERCISES, make_marker
 from course_lib.homework.marking import Marking
 from course_lib.homework.running import Outcome, Task
 
@@ -67,6 +67,33 @@ def frame(text, data=b""):
 )
 def test_what_is_no_frame_is_not_read(raw):
     assert list(wire.frames(raw)) == []
+
+
+def test_frames_cost_what_they_hold_and_a_header_has_its_size():
+    class Counted(bytes):
+        copied = 0
+
+        def __getitem__(self, part):
+            found = bytes.__getitem__(self, part)
+            Counted.copied += len(found)
+            return found
+
+    raw = Counted(wire.frame({"part": 1}, [np.arange(3)]) * 500)
+    assert len(list(wire.frames(raw))) == 500
+    assert Counted.copied < len(raw)
+    long = wire.frame({"trouble": "a" * wire.LARGEST_OUTCOME})
+    assert not list(wire.frames(long, wire.LARGEST_OUTCOME))
+
+
+def test_no_word_leaves_a_process_that_held_a_solution():
+    marking = make_marker("attention", "torch", 3)
+    n = len(marking.task(seconds=1).cases)
+    report = marking.report([Outcome(trouble="return secret @ v")] * n)
+    assert "secret" in json.dumps(report.as_dict())
+    silent = _silent(report)
+    assert "secret" not in json.dumps(silent.as_dict())
+    assert silent.message == f"0 of {n} cases pass."
+    assert silent.share == report.share
 
 
 def test_an_outcome_counts_once_and_in_order():
@@ -394,6 +421,9 @@ def test_a_roster_joins_files_and_names_who_handed_in_nothing(tmp_path):
     (tmp_path / "in" / "eve.ipynb").write_text("")
     found = find(tmp_path / "in", read_roster(roster))
     (eve,) = (one for one in found if one.student == "eve")
+    (tmp_path / "in" / "no.ipynb.txt").write_text("")  # as a browser saves it
+    (bo,) = (o for o in find(tmp_path / "in", read_roster(roster)) if o.student == "s2")
+    assert bo.path.name == "no.ipynb.txt"
     assert eve.notes == ("the roster has no line for it.",)
     roster.write_text("name\nAda\n")
     with pytest.raises(ValueError, match="columns file and id"):
