@@ -75,8 +75,8 @@ def write(
         "stops": stops.astype(np.int32),
         "window": min(room, given.most or room),
     }
-    t, done = given.start, jnp.zeros(len(given.ids), bool)
-    while t < given.end and not done.all():
+    t, done = given.start, np.zeros(len(given.ids), bool)
+    while t < given.end and not np.asarray(done).all():
         cache = cache if t < whole else None
         end = given.end if cache is None else whole
         begun, end = t, end if at_once is None else min(t + at_once, end)
