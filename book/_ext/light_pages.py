@@ -349,6 +349,8 @@ SCRIPT = re.compile(
 # The theme says what Sphinx has said, twice.
 WINDOW = re.compile(r'\s*<meta name="viewport"[^>]*>')
 PATTERNS = [
+    # The first page has the book's name.
+    (r"<title>(.*) &#8212; \1</title>", r"<title>\1</title>"),
     # Scripts that wait, announced as if they did not, and the one that is empty.
     (r'\s*<link rel="preload" as="script"[^>]*>', ""),
     (r'\s*<script[^>]* src="[^"]*fontawesome\.js[^"]*"></script>', ""),
@@ -381,6 +383,8 @@ WORDINGS = {
         '?.[0] ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : '
         '"light")'
     ),
+    # Without JavaScript it is day: colors belong to one of the two.
+    'data-theme="auto">': 'data-theme="light">',
     # What a screen reader needs to name the parts of a page.
     '<summary><span class="toctree-toggle"': (
         '<summary aria-label="More pages"><span class="toctree-toggle"'

@@ -62,7 +62,7 @@ ENTRANCE = """\
 """
 
 
-TOLD = re.compile(r'<meta (?:name="description"|property="og:[^"]+") [^>]*>')
+TOLD = re.compile(r'<meta (?=[^>]*\b(?:name="description"|property="og:[^"]+"))[^>]*>')
 PICTURE = "_static/card.png"
 LOST = """\
 <h1>Page not found</h1>

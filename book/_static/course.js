@@ -75,7 +75,7 @@
 
   // What goes on to the right of its box fades there, until one has moved to its end.
   const fadeEdges = () => {
-    const boxes = ".bd-article :is(pre, .pst-scrollable-table-container, .formula, .drawing)";
+    const boxes = ".bd-article :is(pre, .pst-scrollable-table-container, .formula, figure > a)";
     const look = (seen) => {
       const on = seen.map((b) => b.scrollWidth - b.clientWidth - Math.ceil(b.scrollLeft) > 1);
       seen.forEach((box, i) => box.classList.toggle("goes-on", on[i]));
