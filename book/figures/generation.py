@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 
 from course_lib import data, plot
 
-WIDTH, LINES = 68, 2  # of what it wrote
+WIDTH, LINES = 64, 2  # of what it wrote
 COUNTS = (2, 5)  # pieces in the n-grams that are shown
 
 
