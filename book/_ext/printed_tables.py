@@ -27,6 +27,7 @@ NUMBER = re.compile(
 )
 SEGMENT = re.compile(r"\S+(?: \S+)*")
 LEAST = 3  # lines: a header and two rows
+SHORT = 13  # letters: a phone doesn't break them
 
 Span = tuple[int, int]
 
@@ -145,6 +146,7 @@ def read_table(lines: list[str], start: int, end: int) -> Table | None:
         or not all(map(any, down))
         or not all(any(map(NUMBER.match, row[1:])) for row in rows)
         or any("  " in cell or "[" in cell for cell in later)
+        or any("   " in row[0] for row in rows)
         or max(cuts) - min(cuts) > 2  # a sentence that happens to fit
     ):
         return None
@@ -178,6 +180,7 @@ def write_table(table: Table) -> str:
         wide = f' colspan="{width}"' if width > 1 else ""
         tag = "th" if scope and words else "td"
         scope = f' scope="{scope}"' if tag == "th" else ""
+        words = words.replace(" ", "\xa0") if len(words) < SHORT else words
         return f"<{tag}{scope}{wide}{style}>{escape(words)}</{tag}>"
 
     def row(words: list[str], scope: str, first: str) -> str:

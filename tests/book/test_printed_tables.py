@@ -42,7 +42,7 @@ def test_a_line_above_the_header_names_groups_of_columns():
     assert table.groups == [("", 1), ("too tired", 2), ("too wide", 2)]
     assert table.rows[0] == ["3-1", "0.677", "0.050", "0.281", "0.121"]
     html = write_table(table)
-    assert '<td></td><th scope="colgroup" colspan="2" class="number">too tired' in html
+    assert '<td></td><th scope="colgroup" colspan="2" class="number">too\xa0tired' in html
 
 
 def test_or_it_begins_their_names():
@@ -66,6 +66,8 @@ def test_numbers_that_stand_close_find_their_columns():
         "rate 0.25: [1.0, 0.5]\nrate 0.75: [1.0, -0.5]\nrate 1.0: [1.0, -1.0]",
         "AR   all errors: width 2.3\nVAR  40 errors: width 1.6\nVAR  2 errors: width 9",
         "income  prediction\n   500         371",  # one row
+        # Names too long for numbers to stand under their own.
+        "              right\nthe first   0.98\nthe second one   0.89",
     ],
 )
 def test_what_only_stands_in_columns_is_none(text):
@@ -84,5 +86,5 @@ def test_what_is_printed_around_a_table_stays_around_it():
 
 def test_a_table_says_of_which_row_and_column_each_number_is():
     html = write_table(find_table(ERRORS))
-    assert '<th scope="col" class="number">left out</th>' in html
+    assert '<th scope="col" class="number">left\xa0out</th>' in html
     assert '<th scope="row">line, 21 columns</th><td class="number">129</td>' in html
