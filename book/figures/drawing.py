@@ -33,7 +33,7 @@ FAMILY = "Source Serif 4"
 FORMS = (("", 400), ("", 700), ("-italic", 400))
 # Letters of this face are smaller, at a size, than those that the sizes are meant for.
 LARGER = 1.15
-# A phone shows drawings 500 pixels wide, which scroll, and letters in 12 or more.
+# A phone gives letters 12 pixels (light_pages.py); no drawing gets wider than 500.
 LEAST = 12 * 72 / 500  # points an inch of the drawing's width
 
 Point = tuple[float, float]

@@ -241,7 +241,8 @@ FADES_BODY = f"""
 <div class="pst-scrollable-table-container" id="table" style="overflow-x: auto">
 <table class="table printed">
 <tr><th>name</th>{"<td>1,000,000</td>" * 9}</tr></table></div>
-<figure id="drawing"><a href="#"><img alt="A drawing" src="drawing.svg"></a></figure>
+<figure id="drawing"><a href="#"><img alt="A drawing" src="drawing.svg"
+style="--least: 500px"></a></figure>
 </article>
 """
 FADES_ACTIONS = """

@@ -42,7 +42,9 @@ def test_a_line_above_the_header_names_groups_of_columns():
     assert table.groups == [("", 1), ("too tired", 2), ("too wide", 2)]
     assert table.rows[0] == ["3-1", "0.677", "0.050", "0.281", "0.121"]
     html = write_table(table)
-    assert '<td></td><th scope="colgroup" colspan="2" class="number">too\xa0tired' in html
+    assert (
+        '<td></td><th scope="colgroup" colspan="2" class="number">too\xa0tired' in html
+    )
 
 
 def test_or_it_begins_their_names():
