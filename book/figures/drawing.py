@@ -65,16 +65,10 @@ def use_letters() -> None:
     What it lacks, such as Greek and arrows, comes from matplotlib's own fonts.
     """
     add_letters()
-    forms = {"it": f"{FAMILY}:italic", "bf": f"{FAMILY}:bold"}
-    forms |= dict.fromkeys(("cal", "rm", "sf", "tt"), FAMILY)
-    mpl.rcParams.update(
-        {
-            "font.family": [FAMILY, "DejaVu Sans"],
-            "mathtext.fontset": "custom",
-            "mathtext.fallback": "stix",
-            **{f"mathtext.{form}": font for form, font in forms.items()},
-        }
-    )
+    plt.rc("font", family=[FAMILY, "DejaVu Sans"])
+    plt.rc("mathtext", fontset="custom", fallback="stix")
+    plt.rc("mathtext", it=f"{FAMILY}:italic", bf=f"{FAMILY}:bold")
+    plt.rc("mathtext", **dict.fromkeys(("cal", "rm", "sf", "tt"), FAMILY))
 
 
 def save_figures(*drawings: Callable[[], Figure]) -> None:
@@ -90,7 +84,7 @@ def save_figures(*drawings: Callable[[], Figure]) -> None:
         figure.draw_without_rendering()  # which makes the labels of the axes
         least = LEAST * figure.get_size_inches()[0]
         for text in figure.findobj(Text):
-            text.set_fontsize(max(LARGER * text.get_fontsize(), least))
+            text.set_fontsize(max(LARGER * float(text.get_fontsize()), least))
         figure.savefig(path, metadata={"Date": None}, transparent=True)
         plt.close(figure)
 
