@@ -30,15 +30,21 @@ transformer   0.78 0.68 0.75 0.71
 """
 
 
+def found(text):
+    table = find_table(text)
+    assert table is not None
+    return table
+
+
 def test_a_header_and_rows_are_a_table():
-    table = find_table(ERRORS)
+    table = found(ERRORS)
     assert table.header == ["error in francs", "left out", "new"]
     assert table.rows[1] == ["learned, no dice", "98", "136"]
     assert table.right == [False, True, True]
 
 
 def test_a_line_above_the_header_names_groups_of_columns():
-    table = find_table(GROUPS)
+    table = found(GROUPS)
     assert table.groups == [("", 1), ("too tired", 2), ("too wide", 2)]
     assert table.rows[0] == ["3-1", "0.677", "0.050", "0.281", "0.121"]
     html = write_table(table)
@@ -48,13 +54,13 @@ def test_a_line_above_the_header_names_groups_of_columns():
 
 
 def test_or_it_begins_their_names():
-    table = find_table(NAMES)
+    table = found(NAMES)
     assert table.header == ["", "parameters", "nats above the floor", "more than GPT-2"]
     assert table.rows[0] == ["GPT-2", "105,472", "0.20", ""]
 
 
 def test_numbers_that_stand_close_find_their_columns():
-    table = find_table(CLOSE)
+    table = found(CLOSE)
     assert table.header == ["quarters ahead", "1", "4", "8", "all"]
     assert table.rows[1] == ["transformer", "0.78", "0.68", "0.75", "0.71"]
 
@@ -87,6 +93,6 @@ def test_what_is_printed_around_a_table_stays_around_it():
 
 
 def test_a_table_says_of_which_row_and_column_each_number_is():
-    html = write_table(find_table(ERRORS))
+    html = write_table(found(ERRORS))
     assert '<th scope="col" class="number">left\xa0out</th>' in html
     assert '<th scope="row">line, 21 columns</th><td class="number">129</td>' in html
