@@ -129,7 +129,11 @@
       const line = link.getClientRects()[0], page = box.offsetParent.getBoundingClientRect();
       const room = document.documentElement.clientWidth - box.offsetWidth - 8;
       box.style.left = `${Math.max(8, Math.min(line.left, room)) - page.left}px`;
-      const below = line.bottom + box.offsetHeight < innerHeight || line.top < innerHeight / 2;
+      const top = document.querySelector(".bd-header-article")?.getBoundingClientRect().bottom ?? 0;
+      const under = innerHeight - line.bottom - 8, over = line.top - Math.max(top, 0) - 8;
+      box.style.maxHeight = "none";
+      const below = box.offsetHeight <= under || under >= over;
+      box.style.maxHeight = `${below ? under : over}px`;
       box.style.top = `${(below ? line.bottom + 4 : line.top - box.offsetHeight - 4) - page.top}px`;
     };
     const soon = (act, time) => { clearTimeout(waiting); waiting = setTimeout(act, time); };
