@@ -3,7 +3,8 @@
 - **Terms.** The first use of a term on a page leads to the glossary, the list in
   `book/appendices/words.md`: a line with a term and its other forms, then a definition
   that ends with links to where it is taught. There it isn't linked, nor where it is
-  bold. Titles, captions, code and links stay as they are.
+  bold. Titles, captions, code and links stay as they are. The link has the definition
+  as its title, which the page shows (course.js).
 - **Code.** Names of the package, in cells and in sentences, lead to their reference:
   `ct.GPT`, `data.grammar`. What a name stands for is read from the imports of its page.
 - **Other words.** A reader looks for "skip connection", and the page says *residual
@@ -40,6 +41,8 @@ LOGGER = getLogger(__name__)
 GLOSSARY = "appendices/words"
 LISTS = re.compile(r"\b(?:api|references)\b")  # pages of names and titles
 ENTRY = re.compile(r"^(\w.*)\n: (.*(?:\n  .*)*)", re.MULTILINE)
+NO_WORDS = re.compile(r",?\s*\[\]\([^)]*\)")  # a link that will get a title as its text
+MARKUP = re.compile(r"\[([^]]*)\]\([^)]*\)|[`*]")
 HOME = re.compile(r"\]\((?:#([\w-]+)|\.\./([\w/-]+)\.md)\)")
 BLOCK = re.compile(
     r'(<div class="highlight-(?:ipython3|python3?) .*?<pre>)(.*?)</pre>', re.S
@@ -73,10 +76,11 @@ Words = dict[str, list[str]]
 
 
 class Term(NamedTuple):
-    """An entry: how it is written, its id, and the pages that teach it."""
+    """An entry: how it is written, its id, its definition, the pages that teach it."""
 
     written: re.Pattern[str]
     place: str
+    says: str
     homes: set[str]
 
 
@@ -148,7 +152,9 @@ def read_terms(folder: str | Path) -> list[Term]:
         pattern = re.compile(rf"(?<![\w-])(?:{forms})s?(?![\w-])", re.IGNORECASE)
         taught = HOME.findall(definition)
         homes = {labels.get(label) or Path(page).stem for label, page in taught}
-        terms.append(Term(pattern, nodes.make_id(f"term-{written}"), homes))
+        says = MARKUP.sub(r"\1", NO_WORDS.sub("", definition))
+        says = " ".join(says.split()).rstrip(" .:") + "."
+        terms.append(Term(pattern, nodes.make_id(f"term-{written}"), says, homes))
     return terms
 
 
@@ -179,7 +185,11 @@ def link_terms(app: Sphinx, document: nodes.document, docname: str) -> None:
         _, match, term = min(found, key=lambda place: place[0])
         left.remove(term)
         link = nodes.reference(
-            "", match[0], refuri=f"{uri}#{term.place}", internal=True
+            "",
+            match[0],
+            refuri=f"{uri}#{term.place}",
+            internal=True,
+            reftitle=term.says,
         )
         link["classes"].append("term")
         after = nodes.Text(text[match.end() :])

@@ -63,7 +63,7 @@ ENTRANCE = """\
 """
 
 
-TOLD = re.compile(r'<meta (?:name="description"|property="og:[^"]+") [^>]*>')
+TOLD = re.compile(r'<meta (?=[^>]*\b(?:name="description"|property="og:[^"]+"))[^>]*>')
 GIVEN = re.compile(r'<meta content="([^"]*)" name="description"')
 STATIC = Path(__file__).resolve().parents[1] / "_static"
 LOST = """\
