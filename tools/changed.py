@@ -31,7 +31,8 @@ ABOUT = {
     "book/figures/*": "tests/book/test_figures.py",
     "_toc.yml": "tests/book/test_figures.py",  # the map of the pages
     "_config.yml": "tests/book/test_extensions.py",
-    ".github/workflows/*": "tests/test_package.py",
+    ".github/*": "tests/tools/test_repository.py",
+    ".devcontainer/*": "tests/tools/test_repository.py",
 }
 
 
