@@ -93,3 +93,13 @@ def test_the_reference_comes_after_all_lessons(search, query):
     assert any(api)
     assert not all(api)
     assert api == sorted(api)
+
+
+def test_an_excerpt_has_none_of_the_page_s_buttons(browser):
+    page = browser.new_page()
+    page.goto((SITE / "search.html").as_uri())
+    text = (SITE / "book/similarity/attention-in-depth.html").read_text("utf-8")
+    read = page.evaluate("text => Search.htmlToText(text, '')", text)
+    for furniture in (".pdf", "Contents", "Colab", "Print", "Back to top"):
+        assert furniture not in read, furniture
+    assert read.strip().startswith("Attention in depth")
