@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from wings import assert_close
 
-from course_lib import oracle
 from course_lib.config import (
     ACTIVATIONS,
     ADDED_POSITIONS,
@@ -32,13 +31,12 @@ THREE = ("learned", "rotary", "relative")  # one adds, one turns, one biases
 
 @dataclass(frozen=True)
 class Model:
-    """A model: how it is built, what it reads, what it returns by the oracle.
+    """A model: how it is built and what it reads.
 
     Args:
         name: Its class.
         config: Its configuration.
         inputs: Inputs for a configuration, drawn at random; `small` is one of length 1.
-        expected: The oracle's output for weights, a configuration and inputs.
         choices: Values of fields that change no input's shape.
         small: Fields of a configuration whose sizes are 1.
         more: Arguments of the class behind the configuration.
@@ -49,7 +47,6 @@ class Model:
     name: str
     config: TransformerConfig
     inputs: Callable[..., tuple[np.ndarray, ...]]
-    expected: Callable[..., np.ndarray]
     choices: dict[str, tuple] = field(default_factory=dict)
     small: dict[str, Any] = field(default_factory=dict)
     more: tuple = ()
@@ -102,33 +99,6 @@ def _windows(rng, config, small=False):
     return (rng.standard_normal(shape),)
 
 
-def _gpt(weights, config, ids, mask=None):
-    return oracle.gpt(ids, weights, config, mask)
-
-
-def _masked_words(weights, config, ids, types, mask=None):
-    hidden = oracle.bert(ids, oracle.part(weights, "bert"), config, types, mask)
-    return oracle.bert_mlm(hidden, weights, config)
-
-
-def _classes(weights, config, ids, types, mask=None):
-    bert = oracle.part(weights, "bert")
-    pooled = oracle.bert_pool(oracle.bert(ids, bert, config, types, mask), bert)
-    return pooled @ weights["head.weight"].T + weights["head.bias"]
-
-
-def _seq2seq(weights, config, source, target, mask=None):
-    return oracle.seq2seq(source, target, weights, config, mask)
-
-
-def _vit(weights, config, images, mask=None):
-    return oracle.vit(images, weights, config)
-
-
-def _forecaster(weights, config, past, mask=None):
-    return oracle.forecaster(past, weights, config)
-
-
 FORMS = {"norm": NORMS, "activation": ACTIVATIONS}
 CHOICES = {
     **{**FORMS, "position": POSITIONS, "norm_kind": NORM_KINDS},
@@ -141,7 +111,6 @@ MODELS = {
             "GPT",
             GPTConfig(**SIZES, **WORDS),
             _ids(T),
-            _gpt,
             {**CHOICES, "bias": (True, False), "tie_head": (True, False)},
             mask="mask",
         ),
@@ -149,7 +118,6 @@ MODELS = {
             "BERTForMaskedLM",
             BERTConfig(**SIZES, **WORDS),
             _segments,
-            _masked_words,
             CHOICES,
             mask="mask",
             names=("token_types",),
@@ -158,7 +126,6 @@ MODELS = {
             "BERTForClassification",
             BERTConfig(**SIZES, **WORDS),
             _segments,
-            _classes,
             more=(3,),
             mask="mask",
             names=("token_types",),
@@ -167,7 +134,6 @@ MODELS = {
             "Seq2Seq",
             Seq2SeqConfig(**SIZES, **WORDS),
             _ids(S, T),
-            _seq2seq,
             {
                 **CHOICES,
                 **{"tie_head": (True, False), "head_bias": (True, False)},
@@ -181,7 +147,6 @@ MODELS = {
             "ViT",
             ViTConfig(**SIZES, image_size=(4, 6), patch_size=2, n_classes=5),
             _images,
-            _vit,
             {**FORMS, "position": GRID_POSITIONS},
             {"image_size": 2, "n_channels": 1},
         ),
@@ -189,7 +154,6 @@ MODELS = {
             "Forecaster",
             ForecasterConfig(**SIZES, past=15, horizon=7, patch_size=5, n_series=3),
             _windows,
-            _forecaster,
             {
                 **{**FORMS, "position": ADDED_POSITIONS, "reading": READINGS},
                 "n_quantiles": (None, 1, 2),

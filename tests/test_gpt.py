@@ -1,21 +1,18 @@
 """GPT: what is its own beside `test_models`: positions, forms of today, its start."""
 
-import dataclasses
 import subprocess
 import sys
 import textwrap
 
 import numpy as np
 import pytest
-from models import MODELS, B, T, V, randomize
-from wings import assert_close, each
+from models import MODELS, B, T, V
+from wings import ALL, assert_close, each
 
-from course_lib import oracle
 from course_lib.config import POSITIONS, ROTARY_SCALINGS, RotaryScaling
 
 CASE = MODELS["GPT"]
-CONFIG = CASE.config
-MAX = CONFIG.max_len
+MAX = CASE.config.max_len
 
 UNBOUNDED = [p for p in POSITIONS if p not in ("learned", "sinusoidal")]
 
@@ -74,6 +71,7 @@ FORMS = [
     {"window": 2, "layer_pattern": ("global", "window"), "local_rope_base": 7.0},
     {"score_cap": 0.7, "logit_cap": 0.9, "attention_scale": 0.3},
     {"norm": "sandwich", "scale_embeddings": True, "activation": "gelu_tanh"},
+    {"rope_pattern": (True, False), "n_kv_heads": 1, "whole_qk_norm": True},
     {"n_experts": 5, "activation": "silu", "norm": "sandwich"},
     {
         **{"n_experts": 5, "experts_per_token": 3, "n_shared_experts": 2},
@@ -82,18 +80,29 @@ FORMS = [
 ]
 
 
-# How angles are scaled knows no framework; the hub's tests have the softmax's experts.
-@each("form", FORMS, nnx=[*FORMS[-5:-2], FORMS[-1]])
-def test_the_forms_of_today_equal_the_oracle(wing, rng, form):
-    config, ids = dataclasses.replace(CONFIG, **(TODAY | form)), draw(rng)
-    model, weights = randomize(wing, wing.make(wing.lib.GPT, config))
-    mask = rng.random((B, 1, 1, T)) < 0.7
-    got = model(wing.array(ids), mask=wing.array(mask))
-    assert_close(wing.numpy(got), oracle.gpt(ids, weights, config, mask))
+# How angles are scaled knows no framework; the hub's tests hold the softmax's experts
+# and whole published models against `transformers`.
+NNX_FORMS = [*FORMS[-6:-2], FORMS[-1]]
+
+
+@pytest.mark.parametrize("form", FORMS if ALL else NNX_FORMS)
+def test_the_forms_of_today_are_one_function_in_both_wings(both, rng, form):
+    ids, mask = draw(rng), rng.random((B, 1, 1, T)) < 0.7
+    masked = []
+    for wing in both:
+        model = CASE.random(wing, **(TODAY | form))
+        got = model(wing.array(ids), mask=wing.array(mask))
+        masked.append(wing.numpy(got))
+    assert_close(*masked)
+
+
+@each("form", FORMS, nnx=NNX_FORMS)
+def test_a_cache_changes_nothing_of_the_forms_of_today(wing, rng, form):
+    model, ids = CASE.random(wing, **(TODAY | form)), draw(rng)
     cache = model.begin(B, MAX)
     parts = [model(wing.array(ids[:, s:e]), cache=cache) for s, e in ((0, 2), (2, T))]
     read = np.concatenate([wing.numpy(part) for part in parts], axis=1)
-    assert_close(read, oracle.gpt(ids, weights, config))
+    assert_close(read, wing.numpy(model(wing.array(ids))))
 
 
 @each("position", UNBOUNDED, nnx=["relative"])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from hypothesis import strategies as st
-from models import assert_wings_agree
+from models import assert_wings_agree, randomize
 from wings import assert_close, drawn
 
 from course_lib import oracle
@@ -55,6 +55,23 @@ def test_equals_the_oracle(wing, seed, sizes, bias, kind, masked):
     maps = model.maps(arrays[0], arrays[1], mask=arrays[2])
     assert_close(wing.numpy(maps), expected_maps, dtype)
     assert_close(wing.numpy(got), expected, dtype)
+
+
+@pytest.mark.parametrize(
+    ("options", "same"),
+    [
+        ({"window": 2}, {"window": 2}),
+        ({"attention_scale": 0.3, "score_cap": 0.7}, {"scale": 0.3, "cap": 0.7}),
+        ({"qk_norm": True, "norm_eps": 1e-3}, {"eps": 1e-3}),
+    ],
+)
+def test_the_options_of_today_equal_the_oracle(wing, rng, options, same):
+    x, _ = inputs(rng)
+    model = wing.make(wing.lib.MultiHeadAttention, D, H, **options)
+    model, weights = randomize(wing, model)
+    expected, expected_maps = oracle.multihead(x, None, weights, H, **same)
+    assert_close(wing.numpy(model(wing.array(x))), expected)
+    assert_close(wing.numpy(model.maps(wing.array(x))), expected_maps)
 
 
 @pytest.mark.parametrize("n_kv_heads", [1, H])

@@ -27,7 +27,6 @@ PIECES = {
     "AttentionPooling": {"d_model": 6, "n_heads": 2, "n_seeds": 1},
     "BERTForClassification": {"config": BERT, "n_classes": 3},
     "Block": {"d_model": 8, "n_heads": 2, "d_ff": 5, "n_kv_heads": 1},
-    "DilatedCNN": {"d_model": 3, "n_layers": 2, "kernel_size": 2},
     "Embedding": {"vocab_size": 5, "d_model": 3},
     "FeedForward": {"d_model": 3, "d_ff": 5},
     "GraphAttention": {"d_in": 3, "d_model": 4, "n_heads": 2},
@@ -83,7 +82,6 @@ PIECES = {
 # Functions of no wing: the arguments that are no sizes, then the sizes.
 PLAIN = [
     (baselines.NGram, {}, {"order": 2, "vocab_size": 5}),
-    (baselines.direct_autoregression, {}, {"horizon": 2, "max_lags": 3}),
     (
         baselines.rolling_origins,
         {"n_steps": 20, "first": 5},

@@ -1,4 +1,4 @@
-"""Forecasting baselines for `backtest`: random walk, mean, AR and VAR of statsmodels.
+"""Forecasting baselines for `backtest`: random walk, AR and VAR of statsmodels.
 
 Each is a method for `backtest`; those that regress take their settings first:
 `backtest(autoregression(max_lags=8), y, origins, horizon=8)`. The order of a
@@ -13,21 +13,12 @@ from course_lib.baselines.backtest import Fit, Forecast
 from course_lib.checks import check_size
 from course_lib.optional import missing
 
-__all__ = [
-    "autoregression", "direct_autoregression", "historical_mean", "random_walk",
-    "vector_autoregression",
-]  # fmt: skip
+__all__ = ["autoregression", "random_walk", "vector_autoregression"]
 
 
 def random_walk(known: np.ndarray) -> Forecast:
     """Random walk: the last observation, at every horizon. Nothing is fitted."""
     return lambda past, horizon: np.repeat(past[-1:], horizon, axis=0)
-
-
-def historical_mean(known: np.ndarray) -> Forecast:
-    """The mean of all that is known, at every horizon."""
-    mean = known.mean(0)
-    return lambda past, horizon: np.tile(mean, (horizon, 1))
 
 
 def autoregression(*, max_lags: int = 8) -> Fit:
@@ -45,39 +36,6 @@ def autoregression(*, max_lags: int = 8) -> Fit:
         def forecast(past: np.ndarray, horizon: int) -> np.ndarray:
             pairs = zip(models, past.T, strict=True)
             ahead = [model.apply(series).forecast(horizon) for model, series in pairs]
-            return np.stack(ahead, axis=1)
-
-        return forecast
-
-    return fit
-
-
-def direct_autoregression(horizon: int, *, max_lags: int = 8) -> Fit:
-    """Direct autoregression: for each step ahead, a regression of its own.
-
-    y_(t+h) on a constant and y_t ... y_(t-p+1), by least squares, where an iterated
-    autoregression puts its own forecasts in (Marcellino, Stock and Watson 2006,
-    doi:10.1016/j.jeconom.2005.07.020, compare the two). Forecasts may be asked for up
-    to `horizon` steps ahead.
-    """
-    check_size("horizon", horizon)
-    order_of = _order_by_bic(max_lags)
-
-    def fit(known: np.ndarray) -> Forecast:
-        models = []
-        for series in known.T:
-            p, slopes = order_of(series), []
-            for h in range(1, horizon + 1):
-                windows = np.lib.stride_tricks.sliding_window_view(series, p + h)
-                x = np.column_stack([np.ones(len(windows)), windows[:, :p]])
-                slopes.append(np.linalg.lstsq(x, windows[:, -1])[0])
-            models.append(np.array(slopes))  # H p+1
-
-        def forecast(past: np.ndarray, horizon: int) -> np.ndarray:
-            ahead = [
-                b[:horizon] @ np.append(1.0, series[len(series) - b.shape[1] + 1 :])
-                for b, series in zip(models, past.T, strict=True)
-            ]
             return np.stack(ahead, axis=1)
 
         return forecast

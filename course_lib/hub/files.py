@@ -53,7 +53,9 @@ def index(folder: Path) -> dict[str, Path]:
     kinds = (".safetensors", ".bin", ".pt", ".pth", ".pkl")
     others = sorted(p.name for p in folder.iterdir() if p.suffix in kinds)
     way_out = ""
-    if any(name.endswith(".safetensors") for name in others):
+    if any("-of-" in name for name in others):
+        way_out = f" Parts need {_INDEX}, which was written with them."
+    elif any(name.endswith(".safetensors") for name in others):
         way_out = f" Give a file that is the whole model the name {_WHOLE}."
     elif others:
         way_out = (

@@ -11,7 +11,6 @@ from course_lib.oracle.graph import *
 from course_lib.oracle.kernel_regression import *
 from course_lib.oracle.loss import *
 from course_lib.oracle.masks import *
-from course_lib.oracle.models import *
 from course_lib.oracle.norm import *
 from course_lib.oracle.position import *
 from course_lib.oracle.quantization import *

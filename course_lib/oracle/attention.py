@@ -1,7 +1,6 @@
 """Softmax, attention and multi-head attention, one query and one key at a time."""
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -90,7 +89,6 @@ def multihead(
     mask: np.ndarray | None = None,
     bias: np.ndarray | None = None,
     rotary_base: float | None = None,
-    scaling: Any = None,
     window: int | None = None,
     scale: float | None = None,
     cap: float | None = None,
@@ -110,7 +108,6 @@ def multihead(
         mask: True where a query may attend, `T S` or `*#B #H #T #S`.
         bias: Added to the scores, broadcasting to `*B H T S`.
         rotary_base: Base of rotary positions; None has none.
-        scaling: How they are stretched, a `RotaryScaling`.
         window: Positions that a query sees, itself among them.
         scale: What the products are multiplied by; None means 1 / sqrt(Dh).
         cap: Soft cap of the scores.
@@ -138,8 +135,7 @@ def multihead(
             q_head = norm(q_head, weights, "q_norm", eps)
             k_head = norm(k_head, weights, "k_norm", eps)
         if rotary_base is not None:
-            turns = {"base": rotary_base, "scaling": scaling}
-            q_head, k_head = (rotary(t, **turns) for t in (q_head, k_head))
+            q_head, k_head = (rotary(t, rotary_base) for t in (q_head, k_head))
         if scale is not None:
             q_head = q_head * scale * math.sqrt(width)
         output, w = attention(

@@ -1,8 +1,6 @@
 """A transformer block: MLP, experts and skip connections, one position at a time."""
 
 import math
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -88,17 +86,12 @@ def block(
     rotary_base: float | None = None,
     memory: np.ndarray | None = None,
     memory_mask: np.ndarray | None = None,
-    scaling: Any = None,
-    window: int | None = None,
-    scale: float | None = None,
-    cap: float | None = None,
-    routing: Mapping[str, Any] | None = None,
 ) -> np.ndarray:
     """One transformer block in evaluation mode; `form` says where the norm stands.
 
     Options are those of `multihead` and `feed_forward`. Memory, `*B S D`, is the
     context of cross-attention; None has none. The forms are "pre", "post", "res_post"
-    and "sandwich". `routing` holds options of `experts`.
+    and "sandwich".
     """
 
     def sublayer(h, name, f):
@@ -116,16 +109,13 @@ def block(
     own, cross = part(weights, "attention"), part(weights, "cross_attention")
 
     def attend(h):
-        turned = (rotary_base, scaling, window, scale, cap, eps)
-        return multihead(h, None, own, n_heads, n_kv_heads, mask, bias, *turned)[0]
+        options = (n_heads, n_kv_heads, mask, bias, rotary_base)
+        return multihead(h, None, own, *options)[0]
 
     def attend_to_memory(h):
         return multihead(h, memory, cross, n_heads, n_kv_heads, memory_mask)[0]
 
     def mlp(h):
-        if routing is not None:
-            mixture = part(weights, "feed_forward")
-            return experts(h, mixture, activation=activation, **routing)
         return feed_forward(h, part(weights, "feed_forward"), activation)
 
     (h,) = floats(x)

@@ -1,10 +1,10 @@
-"""Recurrent networks and dilated convolutions, for one sequence, step by step."""
+"""Recurrent networks, for one sequence, step by step."""
 
 import numpy as np
 
 from course_lib.oracle.weights import Weights, floats
 
-__all__ = ["dilated_cnn", "lstm", "rnn"]
+__all__ = ["lstm", "rnn"]
 
 
 def rnn(x: np.ndarray, weights: Weights) -> np.ndarray:
@@ -39,22 +39,3 @@ def lstm(x: np.ndarray, weights: Weights) -> np.ndarray:
         h = sigmoid(o) * np.tanh(c)
         states.append(h)
     return np.stack(states)
-
-
-def dilated_cnn(x: np.ndarray, weights: Weights, n_layers: int) -> np.ndarray:
-    """Causal convolutions with dilations 1, 2, 4, ..., each with a skip connection.
-
-    van den Oord et al. 2016, arXiv:1609.03499. From `T D` to `T D`; the weights are
-    called `layers.0.weight` (out, in, taps), `layers.0.bias` and so on.
-    """
-    (x,) = floats(x)
-    for layer in range(n_layers):
-        filters = weights[f"layers.{layer}.weight"]
-        mixed = np.tile(weights[f"layers.{layer}.bias"], (len(x), 1)).astype(np.float64)
-        for t in range(len(x)):
-            for tap in range(filters.shape[2]):
-                source = t - (filters.shape[2] - 1 - tap) * 2**layer
-                if source >= 0:
-                    mixed[t] += filters[:, :, tap] @ x[source]
-        x = x + np.maximum(mixed, 0)
-    return x

@@ -30,7 +30,7 @@ def texts(made):
 
 def test_the_file_is_of_the_command(made, stored):
     told = stored.history
-    assert told["model"] == as_stored(made.MODEL)
+    assert GPTConfig(**told["model"]) == made.MODEL
     assert told["steps"] == len(told["losses"]) == told["eval_steps"][-1] == made.STEPS
     assert set(told["samples"]) == {str(step) for step in (*made.LOOK, made.STEPS)}
     assert set(told["texts"]) == {str(year) for year in made.YEARS}

@@ -110,7 +110,8 @@ def run_of(name: str) -> TrainConfig:
 @pytest.mark.parametrize("name", TRAINED)
 def test_the_file_is_of_the_command(name):
     made, told, run = command(name), history(name), run_of(name)
-    assert told["model"] == as_stored(made.MODEL)
+    # What a configuration has learned since has its default in the file.
+    assert type(made.MODEL)(**told["model"]) == made.MODEL
     assert told["run"] == as_stored(run)
     steps = run.steps
     if name == "bert":
