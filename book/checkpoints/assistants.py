@@ -5,11 +5,10 @@
 
 The page's cells that define something run as they stand there. Then each start trains
 its own GPT and whatever follows from it, with other random weights, another order of
-the texts, other wordings and comparisons, and another fifty examples: some twenty
-minutes. The file, assistants.safetensors, holds for each model the log-probabilities
-of the page's six answers (start, phrase, right or wrong number, wording), what some of
-them say (start, model, phrase, token), and what the page measures otherwise (start,
-...).
+the texts, other wordings and comparisons: some fifteen minutes. The file,
+assistants.safetensors, holds for each model the log-probabilities of the page's six
+answers (start, phrase, right or wrong number, wording), what some of them say (start,
+model, phrase, token), and what the page measures otherwise (start, ...).
 """
 
 import copy
@@ -24,10 +23,6 @@ from page_cells import run_cell
 from safetensors.numpy import save_file
 from store import run_command
 from torch import nn
-from torch.nn.utils import parametrize
-
-import course_lib.torch as ct
-from course_lib.training import Batches
 
 PAGE = "architectures/assistants.md"
 CELLS = (  # of the page, each by words that no other has
@@ -35,14 +30,15 @@ CELLS = (  # of the page, each by words that no other has
     "def pretrain(",
     "def phrases(",
     "def prompt(",
+    "def continued(",
     "def rows(",
     "def answer_log_prob(",
     "def log_six(",
     "def say(",
     "def on_texts(",
     "class LoRALinear(",
+    "def replace_linear(",
     "def tune_lora(",
-    "def end_nats(",
     "def margin(",
     "def comparisons(",
     "def prefer(",
@@ -50,23 +46,6 @@ CELLS = (  # of the page, each by words that no other has
 )
 STARTS = range(20)
 BETAS = (0.3, 1.0, 3.0)
-
-
-class Rows(nn.Module):
-    """A table of which some rows are trained and the others stay: a parametrization."""
-
-    table: torch.Tensor
-
-    def __init__(self, table: torch.Tensor, rows: list[int]) -> None:
-        super().__init__()
-        self.rows = torch.tensor(rows)
-        self.register_buffer("table", table.detach().clone())
-
-    def forward(self, trained: torch.Tensor) -> torch.Tensor:
-        return self.table.index_copy(0, self.rows, trained)
-
-    def right_inverse(self, table: torch.Tensor) -> torch.Tensor:
-        return table[self.rows].clone()
 
 
 def task() -> dict[str, Any]:
@@ -77,34 +56,12 @@ def task() -> dict[str, Any]:
     return page
 
 
-def tune_rows(page: Mapping[str, Any], gpt: nn.Module, seed: int) -> nn.Module:
-    """Train LoRA as the page does, and of the table the rows of the three marks."""
-    torch.manual_seed(seed + 1)
-    model = copy.deepcopy(gpt).requires_grad_(False)
-    model = page["replace_linear"](model, nn.Linear, page["wrap"])
-    marks = [page["USER"], page["ASSISTANT"], page["END"]]
-    rows = Rows(model.tokens.weight, marks)
-    parametrize.register_parametrization(model.tokens, "weight", rows)
-    model.tokens.parametrizations.weight.original.requires_grad_(True)
-    batches = page["demonstrations"](page["train"], seed)
-    batches = Batches(*batches, batch_size=32, seed=seed)
-    run = page["cosine"](150, 0.01)
-    ct.fit(model, batches, page["answer_loss"], config=run)
-    return model
-
-
 def tuned(page: Mapping[str, Any], gpt: nn.Module, seed: int) -> dict[str, nn.Module]:
     """The models that come of one GPT by instruction tuning."""
     tune, train = page["tune"], page["train"]
-    fifty = train[50 * seed :][:50]
-    torch.manual_seed(seed)
-    untrained = ct.GPT(page["config"])
     return {
         "tuned": tune(copy.deepcopy(gpt), train, seed),
-        "fifty": tune(copy.deepcopy(gpt), fifty, seed),
-        "fifty, untrained": tune(untrained, fifty, seed),
         "LoRA": page["tune_lora"](gpt, False, seed),
-        "LoRA, rows": tune_rows(page, gpt, seed),
         "LoRA, table": page["tune_lora"](gpt, True, seed),
     }
 
@@ -122,7 +79,6 @@ def preferred(
     return {
         **{f"beta {beta:g}": prefer(pairs, beta) for beta in BETAS},
         "divided": longer(pairs, 1.0),
-        "divided, beta 0.3": longer(pairs, 0.3),
         "unanimous": longer(agreed, 1.0),
         "anchored": longer(agreed, 1.0, loss=page["anchored_loss"]),
     }
@@ -132,19 +88,12 @@ def run(page: Mapping[str, Any], seed: int) -> dict[str, Any]:
     """Train everything from one start."""
     gpt = page["pretrain"](seed)
     models = {"pre-trained": gpt} | tuned(page, gpt, seed)
-    own = page["demonstrations"](page["train"][50 * seed :][:50], seed)
-    with torch.no_grad():
-        on_own = page["answer_loss"](models["fifty"], *map(torch.from_numpy, own))
-    kinds = ("LoRA", "LoRA, rows", "LoRA, table")
     models |= preferred(page, models["tuned"], seed)
     answers = {name: page["log_six"](model) for name, model in models.items()}
     return answers | {
         "said": [page["say"](models[name], page["heard"]) for name in page["SPEAKERS"]],
         "continued": page["continued"](gpt),
-        "asked": [page["asked"](gpt, n) for n in range(3)],
-        "fifty themselves": on_own.item(),
         "texts": [page["on_texts"](model) for model in (gpt, models["tuned"])],
-        "ends": [page["end_nats"](models[kind]) for kind in kinds],
     }
 
 

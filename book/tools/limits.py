@@ -266,11 +266,7 @@ OPTIONAL = Limits(
     seconds=90,
     exercises=2,
 )
-# Four pages in depth are still longer than a sitting.
-LONG = replace(OPTIONAL, minutes=56, words=2900, visible=240, printed=80)
 SPECIAL = {
-    **dict.fromkeys(("identification", "forecasting-macro"), LONG),
-    **dict.fromkeys(("assistants", "quantization"), LONG),
     **dict.fromkeys(("block", "masking", "gpt", "generation"), WHOLE_MODEL),
     **dict.fromkeys(("peers", "forecasting", "recurrence", "scale"), WHOLE_MODEL),
     **dict.fromkeys(("bert", "seq2seq", "vit", "modern-block"), WHOLE_MODEL),
