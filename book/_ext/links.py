@@ -34,6 +34,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.transforms import SphinxTransform
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
+from sphinx.util.index_entries import split_index_msg
 from sphinx.util.logging import getLogger
 
 LOGGER = getLogger(__name__)
@@ -299,6 +300,23 @@ class IndexWords(SphinxTransform):
             self.document.insert(0, keywords(mine))
 
 
+def keep_words(app: Sphinx) -> list[Any]:
+    """Before the search's index is written: add words of pages that were not.
+
+    Sphinx reads back what an earlier build knew of those, but not these entries.
+    """
+    if (index := getattr(app.builder, "indexer", None)) is not None:
+        for page, entries in app.env.get_domain("index").data["entries"].items():
+            if page in index._titles:
+                found = {
+                    (word, target or "", main)
+                    for kind, words, target, main, _ in entries
+                    for word in split_index_msg(kind, words)
+                }
+                index._index_entries.setdefault(page, sorted(found))
+    return []  # no pages of our own
+
+
 class ListWords(SphinxDirective):
     """`{words}`: the other words from A to Z, with links to where they are taught."""
 
@@ -332,6 +350,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("words", ListWords)
     app.add_post_transform(WordsForLinks)
     app.connect("env-check-consistency", say_unknown)
+    app.connect("html-collect-pages", keep_words)
     app.connect("doctree-resolved", link_words)
     app.connect("doctree-resolved", link_terms)
     app.connect("html-page-context", link_code)
