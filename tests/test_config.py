@@ -54,6 +54,8 @@ NONE = [
 REFUSED = [(config, bad, words) for config in MODELS for bad, words in NONE] + [
     (GPTConfig, {"d_model": 9, "position": "rotary"}, ["n_heads must be even", "3"]),
     (GPTConfig, {"d_model": 9, "position": "sinusoidal"}, ["d_model must be even"]),
+    (GPTConfig, {"layer_pattern": ()}, ["length of layer_pattern must be a whole"]),
+    (GPTConfig, {"rope_pattern": ()}, ["length of rope_pattern must be a whole"]),
     (ViTConfig, {"patch_size": 3}, ["must divide the image's height", "patch_size=2"]),
     (ViTConfig, {"image_size": (8, 9)}, ["divide the image's width", "patch_size=1"]),
     (ViTConfig, {"image_size": (8,)}, ["one number, or height"]),
@@ -133,14 +135,19 @@ DEFAULTS = {
     GPTConfig: {
         **COMMON,
         **{"tie_head": True, "head_dim": None, "gated": False, "qkv_bias": None},
-        **{"o_bias": None, "qk_norm": False, "rope_base": 10000.0},
-        **{"rope_scaling": None, "local_rope_base": None, "window": None},
-        **{"layer_pattern": ("window",), "attention_scale": None},
+        **{"o_bias": None, "qk_norm": False, "whole_qk_norm": False},
+        **{"rope_base": 10000.0, "rope_scaling": None, "local_rope_base": None},
+        **{"window": None, "layer_pattern": ("window",), "rope_pattern": (True,)},
+        "attention_scale": None,
         **{"score_cap": None, "logit_cap": None, "scale_embeddings": False},
         **{"n_experts": None, "experts_per_token": 2, "n_shared_experts": None},
         **{"expert_gate": "softmax", "normalize_gates": True, "balance_bias": False},
     },
-    BERTConfig: COMMON | {"norm": "post", "norm_eps": 1e-12, "n_token_types": 2},
+    BERTConfig: {
+        **COMMON,
+        **{"norm": "post", "norm_eps": 1e-12, "n_token_types": 2},
+        "relu_pooler": False,
+    },
     ViTConfig: COMMON | {"norm_eps": 1e-12, "n_channels": 3},
     ForecasterConfig: {
         **COMMON,

@@ -71,6 +71,7 @@ FORMS = [
     {"window": 2, "layer_pattern": ("global", "window"), "local_rope_base": 7.0},
     {"score_cap": 0.7, "logit_cap": 0.9, "attention_scale": 0.3},
     {"norm": "sandwich", "scale_embeddings": True, "activation": "gelu_tanh"},
+    {"rope_pattern": (True, False), "n_kv_heads": 1, "whole_qk_norm": True},
     {"n_experts": 5, "activation": "silu", "norm": "sandwich"},
     {
         **{"n_experts": 5, "experts_per_token": 3, "n_shared_experts": 2},
@@ -81,7 +82,7 @@ FORMS = [
 
 # How angles are scaled knows no framework; the hub's tests hold the softmax's experts
 # and whole published models against `transformers`.
-NNX_FORMS = [*FORMS[-5:-2], FORMS[-1]]
+NNX_FORMS = [*FORMS[-6:-2], FORMS[-1]]
 
 
 @pytest.mark.parametrize("form", FORMS if ALL else NNX_FORMS)

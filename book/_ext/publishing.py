@@ -16,7 +16,8 @@ Sphinx and its extensions do nearly all of it. What they leave to do:
 - the scripts for running code in the page are left out: they fetch their program from
   elsewhere, and the book has no button for them. So is the one that folds boxes, which
   fold by themselves (exercises.py);
-- a preview has a picture: the first of the page that is no drawing, or else the book's;
+- a preview has a picture: the page's own card, or the first of the page that is no
+  drawing, or else the book's card;
 - the address of the whole book leads to its first page, by a page with a name, an icon
   and what previews show, where sphinx-external-toc writes a line without them;
 - a page that isn't found leads to the first page, the map and the search.
@@ -41,6 +42,11 @@ from sphinxcontrib.bibtex.plugin import register_plugin
 from sphinxcontrib.bibtex.style.referencing import BracketStyle
 from sphinxcontrib.bibtex.style.referencing.author_year import AuthorYearReferenceStyle
 
+# What authors run stands beside what Sphinx loads.
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tools"))
+
+from addresses import pages_address
+
 LIMIT = 200  # characters of a description
 LEAST = 41  # a shorter sentence alone would say too little
 SENTENCE = re.compile(r"[.?!…](?=\s|$)")
@@ -62,28 +68,15 @@ ENTRANCE = """\
 """
 
 
-TOLD = re.compile(r'<meta (?:name="description"|property="og:[^"]+") [^>]*>')
-PICTURE = "_static/card.png"
+TOLD = re.compile(r'<meta (?=[^>]*\b(?:name="description"|property="og:[^"]+"))[^>]*>')
+GIVEN = re.compile(r'<meta content="([^"]*)" name="description"')
+STATIC = Path(__file__).resolve().parents[1] / "_static"
 LOST = """\
 <h1>Page not found</h1>
 <p>There is no page at this address, or no longer. The
 <a href="{root}{first}.html">first page</a> has a map of all pages, and the
 <a href="{root}search.html">search</a> finds words on them.</p>
 """
-
-
-def pages_address(repository: str) -> str:
-    """Give the address at which a repository's pages are published.
-
-    >>> pages_address("https://github.com/owner/name")
-    'https://owner.github.io/name/'
-    """
-    parts = urlparse(repository.rstrip("/"))
-    host = (parts.hostname or "").partition(".")[0]
-    owner, _, name = parts.path.strip("/").partition("/")
-    if name.lower() == f"{owner}.{host}.io".lower():
-        return f"https://{owner.lower()}.{host}.io/"
-    return f"https://{owner.lower()}.{host}.io/{name}/"
 
 
 def fill_in_addresses(_app: Sphinx, config: Config) -> None:
@@ -155,31 +148,36 @@ def describe(document: nodes.document) -> str | None:
     return None
 
 
-def preview(app: Sphinx, document: nodes.document | None) -> str:
-    """Give the address of a page's picture for previews: the first that a cell drew."""
+def preview(app: Sphinx, page: str, document: nodes.document | None) -> str:
+    """Give the address of a page's picture: a card of its own, or what a cell drew."""
     drawn = [] if document is None else document.findall(nodes.image)
     files = (app.builder.images.get(image["uri"], "") for image in drawn)
     name = next((name for name in files if name.endswith(".png")), None)
-    place = f"{app.builder.imagedir}/{name}" if name else PICTURE
+    place = f"{app.builder.imagedir}/{name}" if name else "_static/card.png"
+    own = f"card-{page.rpartition('/')[2]}.png"
+    if (STATIC / own).exists():
+        place = f"_static/{own}"
     return app.config.html_baseurl + place
 
 
 def add_description(
     app: Sphinx,
-    _page: str,
+    page: str,
     _template: str,
     context: dict[str, Any],
     document: nodes.document | None,
 ) -> None:
-    """Put the description into a page's head, unless its author gave one; a picture."""
-    told = f'\n<meta property="og:image" content="{preview(app, document)}" />'
+    """Put a picture into a page's head, and a description, if possible its author's."""
+    told = f'\n<meta property="og:image" content="{preview(app, page, document)}" />'
     context["metatags"] = context.get("metatags", "") + told
-    text = describe(document) if document is not None else None
-    if not text or 'name="description"' in context.get("metatags", ""):
+    given = GIVEN.search(context["metatags"])
+    text = describe(document) if document is not None and not given else None
+    if not text and not given:
         return
-    words = html.escape(text)
+    words = given[1] if given else html.escape(text or "")
     context["meta"] = {**(context.get("meta") or {}), "og:description": words}
-    context["metatags"] += f'\n<meta name="description" content="{words}" />'
+    if not given:
+        context["metatags"] += f'\n<meta name="description" content="{words}" />'
 
 
 def drop_unused(

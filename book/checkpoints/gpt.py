@@ -11,6 +11,7 @@ the next word, probability, next state).
 """
 
 import base64
+import json
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,17 @@ def as_script(weights: dict[str, np.ndarray]) -> str:
         "half": base64.b64encode(b"".join(halves)).decode(),
     }
     return store.as_script("gpt", given)
+
+
+def from_script(text: str) -> dict[str, np.ndarray]:
+    """Read the weights, in 64 bits, from what `as_script` wrote."""
+    given = json.loads(text.partition("given.gpt = ")[2].rstrip("\n;"))
+    shapes = given["shapes"]
+    halves = np.frombuffer(base64.b64decode(given["half"]), "<f2").astype(float)
+    *parts, rest = np.split(halves, np.cumsum([np.prod(s) for s in shapes.values()]))
+    if rest.size:
+        raise ValueError(f"the shapes must hold all weights: {rest.size} are left.")
+    return {n: a.reshape(shapes[n]) for n, a in zip(shapes, parts, strict=True)}
 
 
 def main(folder: Path) -> None:

@@ -35,4 +35,6 @@ def as_script(name: str, given: Any) -> str:
 
 def run_command(main: Callable[[Path], None], folder: Path = TRAINED) -> None:
     """Run a command with the folder that was named, or with this one."""
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else folder)
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else folder
+    folder.mkdir(parents=True, exist_ok=True)  # now, and not after the training
+    main(folder)

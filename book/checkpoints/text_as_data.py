@@ -1,12 +1,14 @@
-"""Store MiniLM's vectors of the presidents' paragraphs, for the page on text as data.
+"""Store what two models make of presidents' paragraphs, for the page on text as data.
 
     python book/checkpoints/text_as_data.py               # into course_lib/data/trained
     python book/checkpoints/text_as_data.py some/folder   # into another folder
 
-Two minutes of one core. The file, text-as-data.safetensors, has a row for each of
-`data.paragraphs()`: the mean of the tokens' vectors, scaled to length one, as half
-precision numbers. Its history has the texts' SHA-256, so that vectors of other texts
-are noticed.
+Four minutes of one core. The file, text-as-data.safetensors, has two arrays. A row of
+"minilm" for each of `data.paragraphs()` is the mean of the tokens' vectors, scaled to
+length one, as half precision numbers. A row of "decades" for each of those that are
+held out is -log P(text | decade), in nats, by the stored GPT that writes like a
+president, from the 1790s to the 2020s. The history has the texts' SHA-256, so that
+vectors of other texts are noticed.
 """
 
 import hashlib
@@ -16,10 +18,12 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from presidents import DECADES, PIECES, Text, in_turn, surprise
 from safetensors.numpy import save_file
 from store import run_command
 from tokenizers import BertWordPieceTokenizer
 
+import course_lib.torch as ct
 from course_lib import data, hub
 
 LONGEST = 256  # tokens, as the encoder was trained; the rest of a text is not read
@@ -52,10 +56,27 @@ def embed(texts: Sequence[str]) -> np.ndarray:
     return rows
 
 
+@torch.no_grad()
+def by_decade(texts: Sequence[str]) -> np.ndarray:
+    """-log P of each text after each decade's token, in windows: (texts, DECADES)."""
+    stored = data.presidents()
+    model = ct.GPT(stored.config).eval()
+    ct.set_weights(model, stored.weights)
+    ids = [np.array(stored.tokenizer.encode(text)) for text in texts]
+    tokens = range(PIECES, PIECES + DECADES)
+    rows = [[in_turn(Text([token], [one], 0)) for token in tokens] for one in ids]
+    found = [[surprise(model, part).item() for part in row] for row in rows]
+    return np.array(found, np.float32)
+
+
 def main(folder: Path) -> None:
     """Write the file."""
-    texts = data.paragraphs().text
-    vectors = {"minilm": embed(texts).astype(np.float16)}
+    p = data.paragraphs()
+    texts, held_out = p.text, np.flatnonzero(p.held_out)
+    vectors = {
+        "minilm": embed(texts).astype(np.float16),
+        "decades": by_decade([texts[n] for n in held_out]),
+    }
     history = json.dumps({"sha256": digest(texts), "longest": LONGEST})
     metadata = {"format": "course_lib vectors 1", "history": history}
     save_file(vectors, folder / "text-as-data.safetensors", metadata)

@@ -15,11 +15,13 @@ class BERTConfig(TransformerConfig):
         vocab_size: Rows V of the token table.
         max_len: Longest sequence, for learned and sinusoidal positions.
         n_token_types: Kinds of segment; 2 tells a first sentence from a second.
+        relu_pooler: Whether the pooler has a ReLU, as in DistilBERT, and no tanh.
     """
 
     vocab_size: int
     max_len: int
     n_token_types: int = 2
+    relu_pooler: bool = False
     norm: str = "post"
     norm_eps: float = 1e-12
 

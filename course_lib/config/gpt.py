@@ -33,6 +33,8 @@ class GPTConfig(TransformerConfig):
         o_bias: The same of the map behind the heads.
         qk_norm: Whether queries and keys go through an RMS norm of their own, with
             `norm_eps`, before they are turned.
+        whole_qk_norm: Whether that norm is taken over all heads together, as in OLMo 2,
+            and not of each by itself.
         rope_base: Base of the rotary angles, RoPE's theta.
         rope_scaling: How rotary positions are stretched for longer texts.
         local_rope_base: Base in layers with a window, not stretched; None means that
@@ -41,6 +43,8 @@ class GPTConfig(TransformerConfig):
             (sliding-window attention); None has no such layers.
         layer_pattern: "window" or "global" for each layer in turn, repeated over the
             depth; says nothing without `window`.
+        rope_pattern: Whether queries and keys turn, for each layer in turn, repeated
+            over the depth; a layer where they don't knows no order (NoPE).
         attention_scale: What scores are multiplied by; None means 1 / sqrt(Dh).
         score_cap: Soft cap c of the scores, c tanh(score / c); None has none.
         logit_cap: Soft cap of the logits.
@@ -63,11 +67,13 @@ class GPTConfig(TransformerConfig):
     qkv_bias: bool | None = None
     o_bias: bool | None = None
     qk_norm: bool = False
+    whole_qk_norm: bool = False
     rope_base: float = 10000.0
     rope_scaling: RotaryScaling | None = None
     local_rope_base: float | None = None
     window: int | None = None
     layer_pattern: tuple[str, ...] = ("window",)
+    rope_pattern: tuple[bool, ...] = (True,)
     attention_scale: float | None = None
     score_cap: float | None = None
     logit_cap: float | None = None
@@ -81,7 +87,9 @@ class GPTConfig(TransformerConfig):
 
     def __post_init__(self):
         # Read from a file, a tuple is a list, and a scaling its fields.
-        object.__setattr__(self, "layer_pattern", tuple(self.layer_pattern))
+        for name in ("layer_pattern", "rope_pattern"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+            check_size(f"length of {name}", len(getattr(self, name)))
         if isinstance(self.rope_scaling, Mapping):
             scaling = RotaryScaling(**self.rope_scaling)
             object.__setattr__(self, "rope_scaling", scaling)
@@ -90,7 +98,6 @@ class GPTConfig(TransformerConfig):
         for name in ("local_rope_base", "attention_scale", "score_cap", "logit_cap"):
             if getattr(self, name) is not None:
                 check_positive(name, getattr(self, name))
-        check_size("length of layer_pattern", len(self.layer_pattern))
         for layer in self.layer_pattern:
             check_choice("each layer of layer_pattern", layer, LAYERS)
         check_choice("expert_gate", self.expert_gate, GATES)
@@ -118,10 +125,14 @@ class GPTConfig(TransformerConfig):
         kind = self.layer_pattern[layer % len(self.layer_pattern)]
         return self.window is not None and kind == "window"
 
+    def turns(self, layer: int) -> bool:
+        """Whether queries and keys of a layer, counted from 0, are turned."""
+        return self.rope_pattern[layer % len(self.rope_pattern)]
+
     def layer(self, layer: int) -> dict[str, Any]:
         """Arguments of one block, counted from 0, but for its rotary positions."""
-        names = ("head_dim", "qkv_bias", "o_bias", "qk_norm", "norm_eps")
-        names += ("attention_scale", "score_cap")
+        names = ("head_dim", "qkv_bias", "o_bias", "qk_norm", "whole_qk_norm")
+        names += ("norm_eps", "attention_scale", "score_cap")
         attention = {name: getattr(self, name) for name in names}
         attention["window"] = self.window if self.has_window(layer) else None
         experts = None

@@ -16,11 +16,12 @@ from course_lib.hub.conversion import Conversion, in_their_names, rename
 from course_lib.hub.fields import Fields
 from course_lib.hub.files import find, index, read, read_config
 from course_lib.hub.pinned import MINILM, Pinned, fetch
+from course_lib.hub.tokenizer import end_tokens, load_tokenizer
 
-__all__ = ["MINILM", "Pinned", "fetch", "load"]
+__all__ = ["MINILM", "Pinned", "end_tokens", "fetch", "load", "load_tokenizer"]
 
-_FAMILIES = {"bert": bert, "gpt2": gpt2, "marian": marian, "vit": vit}
-_FAMILIES |= decoders.FAMILIES
+FAMILIES = {"gpt2": gpt2, "marian": marian, "vit": vit}
+FAMILIES |= bert.FAMILIES | decoders.FAMILIES
 
 
 def load(
@@ -38,8 +39,9 @@ def load(
 
     Returns:
         Our model in evaluation mode, with its `config`; `architectures` in
-        config.json decides which one. Dropout has one rate here, the residual
-        stream's, where theirs has several; in evaluation nothing is dropped.
+        config.json decides which one, so that a type checker learns it from you alone:
+        `gpt: ct.GPT = hub.load(...)`. Dropout has one rate here, the residual stream's,
+        where theirs has several; in evaluation nothing is dropped.
 
     Raises:
         ValueError: There is no checkpoint, or it is pickled; a field of its
@@ -62,7 +64,7 @@ def load(
     except ValueError as error:
         raise ValueError(
             f"the weights of {folder} do not fit its config.json: "
-            f"{in_their_names(str(error), conversion)}"
+            f"{in_their_names(str(error), conversion, files)}"
         ) from None
     model.eval()
     return model
@@ -70,14 +72,14 @@ def load(
 
 def _conversion(fields: Fields, names: set[str]) -> Conversion:
     stated = fields.take("architectures", None) or []
-    known = {a: f for f in _FAMILIES.values() for a in f.ARCHITECTURES}
+    known = {a: f for f in FAMILIES.values() for a in f.ARCHITECTURES}
     if len(stated) != 1 or stated[0] not in known:
         raise ValueError(
             f"architectures in {fields.where} must be one of {', '.join(known)}: got "
             f"{', '.join(map(str, stated)) or 'none'}."
         )
     family = known[stated[0]]
-    model_type = next(name for name, f in _FAMILIES.items() if f is family)
+    model_type = next(name for name, f in FAMILIES.items() if f is family)
     fields.must("model_type", model_type, default=model_type)
     try:
         return family.conversion(fields, stated[0], names)

@@ -5,13 +5,15 @@ for one of them, given the names of the arrays that the checkpoint holds.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 Arrays = dict[str, np.ndarray]
+# How parts of heads begin, which stand outside of the prefix.
+_HEADS = re.compile("lm_head|cls|classifier|pre_classifier|vocab_")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +32,8 @@ class Conversion:
     unused: frozenset[str] = frozenset()
     #: Parameters stored with axes of size 1 that ours lacks, and which these are.
     squeeze: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    #: Our parts that lie within one of theirs, which `prepare` splits, and its name.
+    packed: Mapping[str, str] = field(default_factory=dict)
     #: What is done to the arrays before they are renamed.
     prepare: Callable[[Arrays], Arrays] = lambda arrays: arrays
 
@@ -88,9 +92,15 @@ def rename(arrays: Arrays, conversion: Conversion) -> Arrays:
     return found
 
 
-def in_their_names(text: str, conversion: Conversion) -> str:
-    """A text about parameters of ours, each with its name in the file behind it."""
+def in_their_names(text: str, conversion: Conversion, held: Collection[str]) -> str:
+    """A text about parameters of ours, each with its name in the file behind it.
+
+    `held` are the names in the file, which show whether it has the prefix.
+    """
+    prefix = conversion.prefix
+    prefix = prefix if any(name.startswith(prefix) for name in held) else ""
     theirs = {ours: name for name, ours in conversion.table.items()}
+    theirs |= conversion.packed
 
     def both(found: re.Match[str]) -> str:
         part, _, leaf = found[0].rpartition(".")
@@ -99,6 +109,7 @@ def in_their_names(text: str, conversion: Conversion) -> str:
             return found[0]
         for number in re.findall(r"\.(\d+)\.", found[0]):
             name = name.replace("#", number)
-        return f"{found[0]} (there {conversion.prefix}{name}.{leaf})"
+        name = name if _HEADS.match(name) else prefix + name
+        return f"{found[0]} (there {name}.{leaf})"
 
     return re.sub(r"(?<!')\b[a-z_]+(\.\w+)+", both, text)

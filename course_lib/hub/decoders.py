@@ -1,14 +1,15 @@
-"""Checkpoints of Llama, Mistral, Qwen, Gemma and of mixtures: each becomes a `GPT`.
+"""Checkpoints of the decoders of today, from Llama on: each becomes a `GPT`.
 
 They share one architecture and nearly all names; a `Decoder` says what one family has
-of its own. Three things are stored otherwise than here: Gemma's norms multiply by one
-plus their weight, each expert's matrices lie apart or gate and up side by side, and all
-are output by input, where ours, of several experts, are input by output.
+of its own. Four things are stored otherwise than here: Gemma's norms multiply by one
+plus their weight, Phi-3's maps lie side by side in one matrix, each expert's matrices
+lie apart or gate and up side by side, and all are output by input, where ours, of
+several experts, are input by output.
 """
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -41,12 +42,18 @@ _FIELDS = """
     num_attention_heads      n_heads
     head_dim                 head_dim   null
     intermediate_size        d_ff
-    rms_norm_eps             norm_eps   1e-6
 """
-_SANDWICH = {
-    _LAYER + "post_attention_layernorm": _OURS + "attention_post_norm",
-    _LAYER + "pre_feedforward_layernorm": _OURS + "feed_forward_norm",
-    _LAYER + "post_feedforward_layernorm": _OURS + "feed_forward_post_norm",
+# Where blocks have their norms elsewhere, by our word for it.
+_NORMS = {
+    "sandwich": {
+        _LAYER + "post_attention_layernorm": _OURS + "attention_post_norm",
+        _LAYER + "pre_feedforward_layernorm": _OURS + "feed_forward_norm",
+        _LAYER + "post_feedforward_layernorm": _OURS + "feed_forward_post_norm",
+    },
+    "res_post": {
+        _LAYER + "post_attention_layernorm": _OURS + "attention_norm",
+        _LAYER + "post_feedforward_layernorm": _OURS + "feed_forward_norm",
+    },
 }
 _EXPERTS = {
     f"{_LAYER}{theirs}.{part}": f"{_OURS}feed_forward.{ours}"
@@ -57,6 +64,12 @@ _EXPERTS = {
     )
 }
 _MIXTRAL = {"w1": "gate_proj", "w2": "down_proj", "w3": "up_proj"}
+# What Phi-3 has side by side, and in which matrix.
+_PACKED = {
+    f"{_OURS}attention.{x}_proj": _LAYER + "self_attn.qkv_proj" for x in "qkv"
+} | {
+    f"{_OURS}feed_forward.{x}_proj": _LAYER + "mlp.gate_up_proj" for x in ("gate", "up")
+}
 # Angles that early checkpoints hold, and that ours computes.
 _ANGLES = frozenset({_LAYER + "self_attn.rotary_emb.inv_freq"})
 # What a stretching of the angles consists of, in our words.
@@ -77,10 +90,13 @@ class Decoder:
     ARCHITECTURES: tuple[str, ...]
     own: Callable[[Fields], dict[str, Any]]  #: Reads the family's own fields
     theta: float = 10000.0  #: Base of its angles where the file says nothing
+    norm_eps: float = 1e-6  #: What its norms add where the file says nothing
     tied: bool = False  #: Whether its head is tied where the file says nothing
     activation: str = "hidden_act activation silu"  #: That field and its default
     n_kv_heads: Any = None  #: Key heads where the file says nothing; None: as queries
     plus_one: bool = False  #: Whether norms multiply by one plus their weight
+    packed: bool = False  #: Whether maps of one input lie side by side
+    silent: str = ""  #: Fields of the family alone that change no number
 
     def conversion(
         self, fields: Fields, architecture: str, names: set[str]
@@ -90,23 +106,25 @@ class Decoder:
         tied = fields.take("tie_word_embeddings", self.tied)
         options = fields.read(_FIELDS) | {
             "n_kv_heads": fields.take("num_key_value_heads", self.n_kv_heads),
-            **fields.read(self.activation),
+            "norm_eps": fields.take("rms_norm_eps", self.norm_eps),
             "norm_kind": "rms",
             "gated": True,
             "bias": False,
             "position": "rotary",
             "tie_head": tied,
         }
+        if "activation" not in own:
+            own |= fields.read(self.activation)
         if "rope_base" not in own:
             own |= rotary(fields, self.theta)
         config = GPTConfig(**(options | own))
         # Rates of dropout, losses, noise in training, and ways of computing the same.
         fields.finish(
             "attention_dropout pretraining_tp cache_implementation router_jitter_noise "
-            "output_router_logits router_aux_loss_coef"
+            f"output_router_logits router_aux_loss_coef {self.silent}"
         )
         table = _TABLE | (_EXPERTS if config.n_experts is not None else {})
-        table |= _SANDWICH if config.norm == "sandwich" else {}
+        table |= _NORMS.get(config.norm, {})
 
         def prepare(arrays: Arrays) -> Arrays:
             if self.plus_one:
@@ -114,6 +132,8 @@ class Decoder:
                     arrays[name] = 1 + arrays[name].astype(np.float32)
             if config.n_experts is not None:
                 _stack_experts(arrays, config.n_experts)
+            if self.packed:
+                _split(arrays, config)
             return arrays
 
         return Conversion(
@@ -122,6 +142,7 @@ class Decoder:
             prefix="model.",
             table=table | {"lm_head": "tokens" if tied else "head"},
             unused=_ANGLES,
+            packed=_PACKED if self.packed else {},
             prepare=prepare,
         )
 
@@ -163,6 +184,13 @@ def _turning(
         left["original_len"] = length or longest
         if kind == "yarn":
             left = _yarn(left, longest)
+    if kind in ("longrope", "su"):
+        raise ValueError(
+            f"{fields.where} asks for {name} of type {kind!r}, which our model does "
+            "not have: with the token after original_max_position_embeddings all that "
+            "was read before would turn anew, and a cache keeps what has turned. Files "
+            "of the family for shorter texts have no such rule."
+        )
     if left.keys() != _SETTINGS.get(kind):
         raise ValueError(
             f"{fields.where} asks for {name}={given!r}, which our model does not have: "
@@ -186,6 +214,23 @@ def _yarn(stated: dict[str, Any], longest: int) -> dict[str, Any]:
         up, down = (0.1 * m * math.log(found["factor"]) + 1 for m in sizes)
         found["attention_factor"] = up / down
     return found
+
+
+def _split(arrays: Arrays, config: GPTConfig) -> None:
+    """Split the maps that lie side by side, in place."""
+    d_q, d_ff = config.n_heads * config.d_head, config.d_ff or 0
+    d_kv = (config.n_kv_heads or config.n_heads) * config.d_head
+    fused = {
+        "qkv_proj": {"q_proj": d_q, "k_proj": d_kv, "v_proj": d_kv},
+        "gate_up_proj": {"gate_proj": d_ff, "up_proj": d_ff},
+    }
+    for name in list(arrays):
+        stem, _, part = name.removesuffix(".weight").rpartition(".")
+        rows = fused.get(part, {})
+        if rows and arrays[name].shape[:1] == (sum(rows.values()),):
+            parts = np.split(arrays.pop(name), np.cumsum([*rows.values()])[:-1])
+            for part, array in zip(rows, parts, strict=True):
+                arrays[f"{stem}.{part}.weight"] = array
 
 
 def _stack_experts(arrays: Arrays, n_experts: int) -> None:
@@ -217,6 +262,33 @@ def _mistral(fields: Fields) -> dict[str, Any]:
     return {"window": fields.take("sliding_window", 4096)}
 
 
+def _smollm3(fields: Fields) -> dict[str, Any]:
+    n = fields.take("num_hidden_layers")
+    every = fields.take("no_rope_layer_interval", 4)
+    turned = fields.take("no_rope_layers", None)  # 1 where they turn
+    if turned is None:
+        turned = [(i + 1) % every for i in range(n)]
+    if not isinstance(turned, list) or len(turned) < n:
+        raise ValueError(
+            f"{fields.where} asks for no_rope_layers={turned!r}, which our model does "
+            f"not have: there must be a number for each of the {n} layers."
+        )
+    turned = tuple(map(bool, turned[:n]))
+    return {"rope_pattern": turned, **_llama(fields), **_windows(fields, turned)}
+
+
+def _olmo2(fields: Fields) -> dict[str, Any]:
+    own = {"norm": "res_post", "qk_norm": True, "whole_qk_norm": True}
+    return own | _attention_bias(fields)
+
+
+def _phi3(fields: Fields) -> dict[str, Any]:
+    for name in ("attention_bias", "mlp_bias", "lm_head_bias"):
+        fields.must(name, False)
+    window = fields.take("sliding_window", None)
+    return {"window": window, "dropout": fields.take("resid_pdrop", 0.0)}
+
+
 def _qwen2(fields: Fields) -> dict[str, Any]:
     return {"qkv_bias": True} | _windows(fields)
 
@@ -232,21 +304,23 @@ def _attention_bias(fields: Fields) -> dict[str, Any]:
     return {"qkv_bias": bias, "o_bias": bias}
 
 
-def _windows(fields: Fields) -> dict[str, Any]:
-    """Qwen's windows: which layers have one, if any has."""
-    window = fields.take("sliding_window", 4096)
-    first, n = fields.take("max_window_layers", 28), fields.take("num_hidden_layers")
+def _windows(fields: Fields, turned: Sequence[bool] = ()) -> dict[str, Any]:
+    """Qwen's windows: which layers have one; SmolLM3's are where nothing turns."""
+    window = fields.take("sliding_window", None if turned else 4096)
     if not fields.take("use_sliding_window", False):
         window = None
-    kinds = fields.take("layer_types", None)
+    near = [not turns for turns in turned]
+    if not near:
+        first = fields.take("max_window_layers", 28)
+        near = [i >= first for i in range(fields.take("num_hidden_layers"))]
+    return _pattern(fields, [n and window is not None for n in near], window)
+
+
+def _pattern(fields: Fields, near: list[bool], window: int | None) -> dict[str, Any]:
+    """Which layers have a window: what `layer_types` says, or else `near`."""
+    n, kinds = fields.take("num_hidden_layers"), fields.take("layer_types", None)
     if kinds is None:
-        full = (i < first or window is None for i in range(n))
-        kinds = ["full_attention" if f else "sliding_attention" for f in full]
-    return _pattern(fields, kinds, window)
-
-
-def _pattern(fields: Fields, kinds: Any, window: int | None) -> dict[str, Any]:
-    n = fields.take("num_hidden_layers")
+        kinds = ["sliding_attention" if i else "full_attention" for i in near]
     fits = isinstance(kinds, list) and len(kinds) == n and not {*kinds} - {*_KINDS}
     if not fits or (window is None and "sliding_attention" in kinds):
         raise ValueError(
@@ -265,10 +339,7 @@ def _gemma3(fields: Fields) -> dict[str, Any]:
     n = fields.take("num_hidden_layers")
     every = fields.take("sliding_window_pattern", None)
     every = every or fields.values.get("_sliding_window_pattern", 6)
-    kinds = fields.take("layer_types", None)
-    if kinds is None:
-        near = (bool((i + 1) % every) for i in range(n))
-        kinds = ["sliding_attention" if near else "full_attention" for near in near]
+    near = [bool((i + 1) % every) for i in range(n)]
     # Windows turn at a base of their own, which is never stretched.
     new = fields.take("rope_parameters", None) or {}
     if new.keys() - _KINDS.keys():
@@ -299,7 +370,7 @@ def _gemma3(fields: Fields) -> dict[str, Any]:
         "rope_scaling": scaling,
         "local_rope_base": local_base,
         **_attention_bias(fields),
-        **_pattern(fields, kinds, fields.take("sliding_window", 4096)),
+        **_pattern(fields, near, fields.take("sliding_window", 4096)),
     }
 
 
@@ -313,9 +384,7 @@ def _gemma(fields: Fields) -> dict[str, Any]:
 
 
 def _gemma2(fields: Fields) -> dict[str, Any]:
-    kinds, n = fields.take("layer_types", None), fields.take("num_hidden_layers")
-    if kinds is None:  # in turns
-        kinds = ["full_attention" if i % 2 else "sliding_attention" for i in range(n)]
+    near = [i % 2 == 0 for i in range(fields.take("num_hidden_layers"))]
     scale = fields.take("query_pre_attn_scalar", 256) ** -0.5
     return {
         "norm": "sandwich",
@@ -323,7 +392,7 @@ def _gemma2(fields: Fields) -> dict[str, Any]:
         "score_cap": fields.take("attn_logit_softcapping", 50.0),
         "logit_cap": fields.take("final_logit_softcapping", 30.0),
         **_gemma(fields),
-        **_pattern(fields, kinds, fields.take("sliding_window", 4096)),
+        **_pattern(fields, near, fields.take("sliding_window", 4096)),
     }
 
 
@@ -333,7 +402,6 @@ def _mixtral(fields: Fields) -> dict[str, Any]:
         "window": fields.take("sliding_window", None),
         "n_experts": _n_experts(fields, 8),
         "experts_per_token": fields.take("num_experts_per_tok", 2),
-        "norm_eps": fields.take("rms_norm_eps", 1e-5),
     }
 
 
@@ -385,9 +453,27 @@ FAMILIES: dict[str, Decoder] = {
         activation="hidden_activation activation gelu_pytorch_tanh",
         n_kv_heads=4,
     ),
+    "smollm3": Decoder(
+        ARCHITECTURES=("SmolLM3ForCausalLM",),
+        own=_smollm3,
+        theta=2000000.0,
+        tied=True,
+        n_kv_heads=4,
+        silent="max_window_layers",
+    ),
+    "olmo2": Decoder(ARCHITECTURES=("Olmo2ForCausalLM",), own=_olmo2, norm_eps=1e-5),
+    # `auto_map` names code beside the file, from before the library had it.
+    "phi3": Decoder(
+        ARCHITECTURES=("Phi3ForCausalLM",),
+        own=_phi3,
+        norm_eps=1e-5,
+        packed=True,
+        silent="embd_pdrop original_max_position_embeddings auto_map",
+    ),
     "mixtral": Decoder(
         ARCHITECTURES=("MixtralForCausalLM",),
         own=_mixtral,
+        norm_eps=1e-5,
         theta=1000000.0,
         n_kv_heads=8,
     ),

@@ -61,6 +61,7 @@ def conversion(fields: Fields, architecture: str, names: set[str]) -> Conversion
         prefix="transformer.",
         table=_TABLE | {"lm_head": "tokens" if tied else "head"},
         unused=_MASKS,
+        packed={f"blocks.#.attention.{x}_proj": "h.#.attn.c_attn" for x in "qkv"},
         prepare=_unpack,
     )
 

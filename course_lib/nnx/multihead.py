@@ -8,7 +8,8 @@ than query heads it is grouped-query attention, GQA (Ainslie et al. 2023,
 arXiv:2305.13245), with one of them multi-query attention, MQA (Shazeer 2019,
 arXiv:1911.02150). Departure: projections carry a bias, as in BERT and GPT-2. QK-norm,
 an RMS norm of each query and key over its head: Henry et al. 2020, arXiv:2010.04245,
-and Qwen3's report, section 2, arXiv:2505.09388.
+and Qwen3's report, section 2, arXiv:2505.09388; over all heads together: OLMo 2's,
+arXiv:2501.00656.
 """
 
 from functools import partial
@@ -47,6 +48,7 @@ class MultiHeadAttention(nnx.Module):
         qkv_bias: bool | None = None,
         o_bias: bool | None = None,
         qk_norm: bool = False,
+        whole_qk_norm: bool = False,
         norm_eps: float = 1e-5,
         window: int | None = None,
         attention_scale: float | None = None,
@@ -62,14 +64,16 @@ class MultiHeadAttention(nnx.Module):
             checks.check_rotary((1, d_head), rotary.d_head)
         self.n_heads, self.d_head, self.rotary = n_heads, d_head, rotary
         self.window, self.scale, self.cap = window, attention_scale, score_cap
+        self.whole_qk_norm = whole_qk_norm
         d_q, d_kv = n_heads * d_head, n_kv_heads * d_head
         qkv_bias, o_bias = (bias if b is None else b for b in (qkv_bias, o_bias))
         self.q_proj = linear(d_model, d_q, bias=qkv_bias, rngs=rngs)
         self.k_proj = linear(d_model, d_kv, bias=qkv_bias, rngs=rngs)
         self.v_proj = linear(d_model, d_kv, bias=qkv_bias, rngs=rngs)
         self.o_proj = linear(d_q, d_model, bias=o_bias, rngs=rngs)
-        rms = partial(norm_layer, d_head, kind="rms", eps=norm_eps, rngs=rngs)
-        self.q_norm, self.k_norm = (rms() if qk_norm else None for _ in range(2))
+        rms = partial(norm_layer, kind="rms", eps=norm_eps, rngs=rngs)
+        widths = (d_q, d_kv) if whole_qk_norm else (d_head, d_head)
+        self.q_norm, self.k_norm = (rms(d) if qk_norm else None for d in widths)
         self.dropout = nnx.Dropout(dropout, rngs=rngs)
 
     def __call__(
@@ -133,8 +137,11 @@ class MultiHeadAttention(nnx.Module):
 
     def _heads(self, x: Any, proj: Any, norm: Any, offset: Any) -> Any:
         """A map's heads, normed and turned by their positions."""
-        heads = split_heads(proj(x), self.d_head)
-        heads = heads if norm is None else norm(heads)
+        norm = norm or (lambda x: x)
+        if self.whole_qk_norm:
+            heads = split_heads(norm(proj(x)), self.d_head)
+        else:
+            heads = norm(split_heads(proj(x), self.d_head))
         return heads if self.rotary is None else self.rotary(heads, offset)
 
 

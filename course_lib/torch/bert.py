@@ -6,6 +6,7 @@ r"""BERT: a bidirectional encoder, pretrained by masked language modeling (PyTor
 
 Devlin et al. 2019, section 3 and figure 2, arXiv:1810.04805. Eq. 2, the pooler, and eq.
 3, the masked language model's head with its tied token table, are in the authors' code.
+RoBERTa and DistilBERT are the same model, the latter with a ReLU in eq. 2.
 
 Departures: blocks and positions may take other forms than BERT's. Where the blocks'
 MLP is gated (SwiGLU), the head's activation is GELU.
@@ -73,7 +74,8 @@ class BERT(nn.Module):
 
     def pool(self, hidden: Float[Tensor, "B T D"]) -> Float[Tensor, "B D"]:
         """Pooler: a sequence as one vector, from its first token, [CLS] (eq. 2)."""
-        return torch.tanh(check_pooler(self.pooler)(hidden[:, 0]))
+        pooled = check_pooler(self.pooler)(hidden[:, 0])
+        return pooled.relu() if self.config.relu_pooler else pooled.tanh()
 
 
 class BERTForMaskedLM(nn.Module):

@@ -95,6 +95,8 @@ class GPT(nn.Module):
 
     def _rotary(self, layer: int) -> Rotary | None:
         """What turns queries and keys in a layer: windows may have a base apart."""
+        if not self.config.turns(layer):
+            return None
         config, rotary = self.config, self.positions.rotary
         base = config.local_rope_base
         if rotary is None or base is None or not config.has_window(layer):

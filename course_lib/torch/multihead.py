@@ -8,7 +8,8 @@ than query heads it is grouped-query attention, GQA (Ainslie et al. 2023,
 arXiv:2305.13245), with one of them multi-query attention, MQA (Shazeer 2019,
 arXiv:1911.02150). Departure: projections carry a bias, as in BERT and GPT-2. QK-norm,
 an RMS norm of each query and key over its head: Henry et al. 2020, arXiv:2010.04245,
-and Qwen3's report, section 2, arXiv:2505.09388.
+and Qwen3's report, section 2, arXiv:2505.09388; over all heads together: OLMo 2's,
+arXiv:2501.00656.
 """
 
 from functools import partial
@@ -37,8 +38,9 @@ class MultiHeadAttention(nn.Module):
     means as many. `dropout` is the share of weights dropped in training. Heads are
     `head_dim` wide; None means D / H. `qkv_bias` and `o_bias` say whether these maps
     have a bias, None as `bias` says. `qk_norm` gives queries and keys an RMS norm, with
-    `norm_eps`. A position sees the `window` nearest ones, None all; `attention_scale`
-    and `score_cap` are `scale` and `cap` of `attention`.
+    `norm_eps`, of each head, or with `whole_qk_norm` of all heads together. A position
+    sees the `window` nearest ones, None all; `attention_scale` and `score_cap` are
+    `scale` and `cap` of `attention`.
     """
 
     def __init__(
@@ -54,6 +56,7 @@ class MultiHeadAttention(nn.Module):
         qkv_bias: bool | None = None,
         o_bias: bool | None = None,
         qk_norm: bool = False,
+        whole_qk_norm: bool = False,
         norm_eps: float = 1e-5,
         window: int | None = None,
         attention_scale: float | None = None,
@@ -69,14 +72,16 @@ class MultiHeadAttention(nn.Module):
             checks.check_rotary((1, d_head), rotary.d_head)
         self.n_heads, self.d_head, self.rotary = n_heads, d_head, rotary
         self.window, self.scale, self.cap = window, attention_scale, score_cap
+        self.whole_qk_norm = whole_qk_norm
         d_q, d_kv = n_heads * d_head, n_kv_heads * d_head
         qkv_bias, o_bias = (bias if b is None else b for b in (qkv_bias, o_bias))
         self.q_proj = linear(d_model, d_q, bias=qkv_bias)
         self.k_proj = linear(d_model, d_kv, bias=qkv_bias)
         self.v_proj = linear(d_model, d_kv, bias=qkv_bias)
         self.o_proj = linear(d_q, d_model, bias=o_bias)
-        rms = partial(norm_layer, d_head, kind="rms", eps=norm_eps)
-        self.q_norm, self.k_norm = (rms() if qk_norm else None for _ in range(2))
+        rms = partial(norm_layer, kind="rms", eps=norm_eps)
+        widths = (d_q, d_kv) if whole_qk_norm else (d_head, d_head)
+        self.q_norm, self.k_norm = (rms(d) if qk_norm else None for d in widths)
         self.dropout = nn.Dropout(dropout)
 
     def forward(
@@ -149,8 +154,11 @@ class MultiHeadAttention(nn.Module):
 
     def _heads(self, x: Any, proj: Any, norm: Any, offset: Any) -> Any:
         """A map's heads, normed and turned by their positions."""
-        heads = split_heads(proj(x), self.d_head)
-        heads = heads if norm is None else norm(heads)
+        norm = norm or (lambda x: x)
+        if self.whole_qk_norm:
+            heads = split_heads(norm(proj(x)), self.d_head)
+        else:
+            heads = norm(split_heads(proj(x), self.d_head))
         return heads if self.rotary is None else self.rotary(heads, offset)
 
 

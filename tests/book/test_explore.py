@@ -43,6 +43,9 @@ const put = (label, value) => {
 };
 const press = (node, key, shiftKey = false) =>
   node.dispatchEvent(new KeyboardEvent("keydown", { key, shiftKey, bubbles: true }));
+const hasWritten = async () => {
+  for (let i = 0; i < 200 && texts(".written")[0].length < 60; i += 1) await wait(50);
+};
 const drag = (node, x, y) => {
   const svg = node.ownerSVGElement ?? node;
   const point = new DOMPoint(x, y).matrixTransform(svg.getScreenCTM());
@@ -501,15 +504,8 @@ SMALL_GPT = GPTConfig(
 @pytest.fixture(scope="module")
 def shipped():
     """The weights of the live GPT, in 64 bits, under the names of page and package."""
-    held = given("gpt")
-    halves = np.frombuffer(base64.b64decode(held["half"]), "<f2").astype(float)
-    ends = np.cumsum([np.prod(shape) for shape in held["shapes"].values()])
-    parts = np.split(halves, ends)
-    assert not parts.pop().size
-    return {
-        name: part.reshape(shape)
-        for (name, shape), part in zip(held["shapes"].items(), parts, strict=True)
-    }
+    text = (FOLDER / "weights" / "gpt.js").read_text("utf-8")
+    return load("gpt", "checkpoints").from_script(text)
 
 
 def test_the_live_gpt_has_the_model_of_its_page(shipped):
@@ -535,16 +531,18 @@ def test_the_live_gpt_has_the_model_of_its_page(shipped):
         assert floor < loss < floor + 0.025
 
 
-def unroll(text, weights, off=()):
-    """Residual streams, attention maps and forecasts after each level, by NumPy.
-
-    Heads that are `off`, each (layer, head), give nothing to the stream.
-    """
+def without(weights, off):
+    """The weights of a model in which heads, each (layer, head), give nothing."""
     weights = dict(weights)
     for layer, head in off:
         name = f"blocks.{layer}.attention.o_proj.weight"
         weights[name] = weights[name].copy()
         weights[name][:, head * 12 : (head + 1) * 12] = 0
+    return weights
+
+
+def unroll(text, weights):
+    """Residual streams, attention maps and forecasts after each level, by NumPy."""
     ids = np.array(grammar().encode(text))
     c, past = SMALL_GPT, np.tri(len(ids), dtype=bool)
     x = weights["tokens.weight"][ids]
@@ -574,20 +572,42 @@ def unroll(text, weights, off=()):
     return streams, maps, forecasts
 
 
-def test_what_the_caption_says_of_the_live_gpt(shipped):
+def forecast(text, weights, off=()):
+    """The package's next word, without the heads that are off."""
+    model = ct.GPT(SMALL_GPT).double().eval()
+    ct.set_weights(model, without(weights, off))
+    with torch.no_grad():
+        logits = model(torch.tensor([grammar().encode(text)]))[0, -1]
+    return logits.softmax(-1).numpy()
+
+
+def test_what_the_captions_say_of_the_live_gpt(shipped):
     language, texts = grammar(), ("firms", "firms", "firm", "firm")
     places = ("bank", "banks", "bank", "banks")
-    plural = language.is_plural & language.is_verb
     for subject, place in zip(texts, places, strict=True):
         text = f"the {subject} near the new {place}"
         _, maps, forecasts = unroll(text, shipped)
         assert maps[1][3, -1, 1] > 0.95  # on the subject
-        assert maps[0][3, -1, 2] > 0.95  # on "near"
         assert forecasts[0][-1].argmax() == language.encode(place)[0]  # an echo
-        off = unroll(text, shipped, ((1, 3),))[-1][-1][-1]
-        assert off[plural].sum() > 0.5 * off[language.is_verb].sum()
-    _, maps, _ = unroll("does the firm near the banks", shipped)
+    asked = "does the firm near the banks"
+    _, maps, _ = unroll(asked, shipped)
     assert maps[1][3, -1, 0] > 0.95
+
+    def plural(text, *off):
+        p = forecast(text, shipped, off)
+        verbs = language.is_verb
+        return p[language.is_plural & verbs].sum() / p[verbs].sum()
+
+    near = "the firm near the new banks"
+    assert plural(near) < 0.05
+    assert min(plural(near, (0, 3)), plural(near, (1, 3))) > 0.8
+    assert plural(asked) > 0.95
+    assert plural(asked, (0, 0)) < 0.05
+    # Four heads can go.
+    text, four = "the firms near the new bank", [(0, 0), (1, 1), (1, 2), (1, 3)]
+    ids = np.array([language.encode(text)])
+    true = language.source.next_symbol(ids)[0, -1]
+    assert np.minimum(forecast(text, shipped, four), true).sum() > 0.9
 
 
 def test_the_live_gpt_computes_what_the_package_does(try_out, shipped):
@@ -596,53 +616,81 @@ def test_the_live_gpt_computes_what_the_package_does(try_out, shipped):
         """
         const map = figure.querySelector("[role=slider]");
         const field = figure.querySelector("[type=text]"), seen = [];
-        const off = figure.querySelector("[type=checkbox]");
-        const button = (text) => [...figure.querySelectorAll("button")].find(
-          (node) => node.textContent === text);
         const heads = () => [...figure.querySelectorAll("[aria-label^=block]")].map(
           (button) => button.dataset.value.split(" ").map(Number));
-        const all = () => seen.push([field.value, Number(map.ariaValueNow) - 1,
-          off.checked, heads(),
+        const all = () => seen.push([field.value, Number(map.ariaValueNow) - 1, heads(),
           [...figure.querySelectorAll("td svg:not([style*='3.2rem'])")].map((strip) =>
             [...strip.querySelectorAll("rect")].map((d) => Number(d.dataset.value))),
-          values(".length"), values(".says"), texts("th button"),
-          values(".own"), values(".real")]);
+          values(".length"), values(".says")]);
         all();
         press(map, "ArrowUp"); press(map, "ArrowUp"); all();
         put(field, "Do some firms grow? Each firm that many old banks trust pays");
         all();
         put("the text, to type", "firm firm firm ."); all();
-        figure.querySelector("[aria-label='block 1, head 4']").click(); off.click();
-        put(field, "the firms near the new bank"); all();
-        off.click(); button("the likeliest").click(); all();
         put(field, "the firms near inflation");
         return [...seen, await say()];
         """,
     )
     language, odd = grammar(), seen.pop()
-    assert odd.startswith("“inflation” is none of the model's words")
-    assert [at for _, at, *_ in seen] == [5, 3, 12, 3, 5, 6]
-    for text, at, off, heads, strips, lengths, shares, words, own, real in seen:
+    assert odd.startswith("“inflation” is none of the model's 48 words: does, do, the")
+    assert [at for _, at, *_ in seen] == [5, 3, 12, 3]
+    for text, at, heads, strips, lengths, shares in seen:
         ids = np.array(language.encode(text.lower().replace("?", " ?")))
-        streams, maps, forecasts = unroll(
-            language.decode(ids), shipped, ((0, 3),) if off else ()
-        )
+        streams, maps, forecasts = unroll(language.decode(ids), shipped)
         close(np.ravel(heads), [m[h, at, : at + 1] for m in maps for h in range(4)])
         close(np.ravel(strips), [x[at] for x in streams])
         close(lengths, [np.linalg.norm(x[at]) for x in streams])
         close(shares, [p[at].max() for p in forecasts])
-        p = forecasts[-1][at]
-        order = sorted(range(52), key=lambda i: -p[i])
-        assert words == [language.words[i] for i in order[:12]]
-        close(own, [*p[order[:12]], p[order[12:]].sum()])
-        if real[0] is not None:
-            true = language.source.next_symbol(ids[None])[0, at + 1]
-            close(real, [*true[order[:12]], true[order[12:]].sum()])
-    assert [real[0] is None for *_, real in seen] == [False] * 3 + [True] + [False] * 2
-    # What was written is the likeliest word.
-    first, written = seen[0][0], seen[-1][0]
-    likeliest = unroll(first, shipped)[-1][-1][-1].argmax()
-    assert written == f"{first} {language.words[likeliest]}"
+
+
+EVERY = [(layer, head) for layer in range(2) for head in range(4)]
+
+
+def test_the_forecast_is_the_package_s_with_any_heads_off(try_out, shipped):
+    cases = [[], *([each] for each in EVERY), EVERY[2:5], EVERY]
+    texts = ["the firm near the new banks", "Do some firms grow? The city that", "a a"]
+    seen, written = try_out(
+        "forecast",
+        f"""
+        const field = figure.querySelector("[type=text]"), seen = [];
+        const heads = [...figure.querySelectorAll("[role=switch]")];
+        const button = (text) => [...figure.querySelectorAll("button")].find(
+          (node) => node.textContent === text);
+        for (const off of {json.dumps(cases)}) {{
+          if (!button("all heads on").disabled) button("all heads on").click();
+          for (const [layer, head] of off) heads[4 * layer + head].click();
+          for (const text of {json.dumps(texts)}) {{
+            put(field, text);
+            seen.push([heads.map((head) => head.ariaChecked), texts("th button"),
+              values(".own"), values(".real"), await say()]);
+          }}
+        }}
+        button("all heads on").click(); put(field, {json.dumps(texts[0])});
+        button("the likeliest").click(); button("all 48 words").click();
+        button("banks").click(); button("take back").click(); button("again").click();
+        return [seen, field.value];
+        """,
+    )
+    language, shown = grammar(), iter(seen)
+    for off in cases:
+        for text in texts:
+            checked, words, own, real, said = next(shown)
+            assert [state == "false" for state in checked] == [e in off for e in EVERY]
+            cut = text.lower().replace("?", " ?")
+            p, ids = forecast(cut, shipped, off), np.array([language.encode(cut)])
+            order = sorted(range(52), key=lambda i: -p[i])
+            assert words == [language.words[i] for i in order[:10]]
+            close(own, [*p[order[:10]], p[order[10:]].sum()])
+            if text == "a a":
+                assert real == [None] * 11
+                assert "The language has no such text." in said
+                continue
+            true = language.source.next_symbol(ids)[0, -1]
+            close(real, [*true[order[:10]], true[order[10:]].sum()])
+            shared = np.minimum(p, true).sum()
+            assert f"{100 * shared:.0f}% of the forecast lies where the true" in said
+    likeliest = language.words[forecast(texts[0], shipped).argmax()]
+    assert written == f"{texts[0]} {likeliest} again"
 
 
 # What byte pairs may get wrong: accents, digits, signs, spaces of every kind.
@@ -733,7 +781,7 @@ def test_the_live_president_writes_what_the_package_does(try_out, writer):
           put(field, words); put(decade, year);  // which makes it write
           if (Number(decade.value) === 1990) press(field, "Enter");
           first.push(button.textContent);
-          await wait(1000);
+          await hasWritten();
           button.click();
           seen.push([text(), await say(), button.textContent]);
         }}
@@ -761,9 +809,8 @@ def test_the_live_president_stops_where_its_texts_ended(try_out):
     text, said, label = try_out(
         "president",
         """
-        put(figure.querySelectorAll("[type=range]")[1], 0);
         const button = figure.querySelector("button");
-        button.click();
+        put(figure.querySelectorAll("[type=range]")[1], 0);
         for (let i = 0; i < 100 && button.textContent === "Stop"; i += 1)
           await wait(100);
         return [texts(".written")[0], await say(), button.textContent];
@@ -773,6 +820,28 @@ def test_the_live_president_stops_where_its_texts_ended(try_out):
     assert text.count("We must also make sure that we can do more to keep") == 3
     assert said == "126 pieces in the 1990s. It never read a longer text, and stops."
     assert label == "Write"
+
+
+def test_a_seed_gives_the_same_text_and_write_another(try_out):
+    text, other, again, seeds = try_out(
+        "president",
+        """
+        const [decade] = figure.querySelectorAll("[type=range]");
+        const seed = figure.querySelector("[aria-label=seed]");
+        const button = figure.querySelector("button"), seeds = [];
+        const text = async () => {
+          await hasWritten();
+          button.click(); seeds.push(seed.value);
+          return texts(".written")[0].slice(0, 40);
+        };
+        put(decade, 1790); const first = await text();
+        button.click(); const other = await text();
+        put(seed, 1);
+        return [first, other, await text(), seeds];
+        """,
+    )
+    assert text == again != other
+    assert seeds[0] == seeds[2] == "1" != seeds[1]
 
 
 def test_a_hot_president_makes_up_words(writer):

@@ -5,8 +5,7 @@ from datetime import date
 
 import numpy as np
 import pytest
-import torch
-from book_scripts import as_stored, load, stored_run
+from book_scripts import load, stored_run
 from safetensors.numpy import load_file
 
 from course_lib import data
@@ -31,7 +30,7 @@ def texts(made):
 
 def test_the_file_is_of_the_command(made, stored):
     told = stored.history
-    assert told["model"] == as_stored(made.MODEL)
+    assert GPTConfig(**told["model"]) == made.MODEL
     assert told["steps"] == len(told["losses"]) == told["eval_steps"][-1] == made.STEPS
     assert set(told["samples"]) == {str(step) for step in (*made.LOOK, made.STEPS)}
     assert set(told["texts"]) == {str(year) for year in made.YEARS}
@@ -129,12 +128,26 @@ def test_a_run_that_was_interrupted_ends_as_one_that_was_not(
     assert sorted(p.name for p in tmp_path.iterdir()) == [path.name]
 
 
-def test_a_run_with_other_settings_is_left_alone(small, tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", ["MODEL", "MUON", "BATCH"])
+def test_a_run_with_other_settings_is_left_alone(small, tmp_path, monkeypatch, name):
     tokenizer, _, held_out = small.prepare()
     path = tmp_path / "presidents-10.pt"
     small.Run(10, tokenizer, held_out).save(path)
-    model = dataclasses.replace(small.MODEL, n_layers=2)
-    monkeypatch.setattr(small, "MODEL", model)
+    before = path.read_bytes()
+    others = {"MODEL": dataclasses.replace(small.MODEL, n_layers=2), "MUON": 0.01}
+    monkeypatch.setattr(small, name, (others | {"BATCH": 5})[name])
     with pytest.raises(SystemExit, match="other settings: delete it"):
         small.main(tmp_path, 10)
-    assert torch.load(path)["told"]["model"]["n_layers"] == 1
+    assert path.read_bytes() == before
+
+
+def test_a_folder_that_is_missing_is_made_before_the_training(
+    small, tmp_path, monkeypatch
+):
+    def stop():
+        assert (tmp_path / "some" / "folder").is_dir()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(small, "prepare", stop)
+    with pytest.raises(KeyboardInterrupt):
+        small.main(tmp_path / "some" / "folder", 10)

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 import yaml
 from PIL import Image
-from publishing import fill_in_addresses, pages_address, shorten
+from publishing import add_description, fill_in_addresses, pages_address, shorten
 from small_books import ROOT
 
 
@@ -103,6 +103,31 @@ def test_a_description_is_cut_after_a_sentence_or_a_word():
     assert cut.endswith("word …")
 
 
-def test_previews_have_a_picture_of_the_size_that_they_show():
-    with Image.open(ROOT / "book" / "_static" / "card.png") as card:
+def told(page, metatags=""):
+    """What a page without words of its own says of itself."""
+    builder = SimpleNamespace(images={}, imagedir="_images")
+    config = SimpleNamespace(html_baseurl="https://example.org/")
+    app, context = (
+        SimpleNamespace(builder=builder, config=config),
+        {"metatags": metatags},
+    )
+    add_description(app, page, "", context, None)
+    return context
+
+
+def test_a_description_that_a_page_gives_is_its_preview_s_too():
+    given = '<meta content="What it&#x27;s about." name="description" />'
+    context = told("book/a-page", given)
+    assert context["meta"]["og:description"] == "What it&#x27;s about."
+    assert context["metatags"].count("description") == 1
+
+
+def test_a_page_that_is_passed_on_has_a_card_of_its_own():
+    assert "https://example.org/_static/card-play.png" in told("book/play")["metatags"]
+    assert "https://example.org/_static/card.png" in told("book/lost")["metatags"]
+
+
+@pytest.mark.parametrize("name", ["card", "card-play"])
+def test_previews_have_a_picture_of_the_size_that_they_show(name):
+    with Image.open(ROOT / "book" / "_static" / f"{name}.png") as card:
         assert card.size == (1200, 630)

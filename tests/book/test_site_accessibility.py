@@ -1,9 +1,9 @@
 """Every page of the built site, in a real browser: axe-core finds nothing to repair.
 
 By night on a phone and by day on a desk, with everything open that can be: what is
-folded, and both tabs. `pytest -m slow` has the other two. No page is wider than a
-phone, writes an error to the console or asks for a file that isn't there. Like
-test_site.py these tests read `_build/html`.
+folded, both tabs, and figures that ask first. `pytest -m slow` has the other two. No
+page is wider than a phone, writes an error to the console or asks for a file that isn't
+there. Like test_site.py these tests read `_build/html`.
 """
 
 import contextlib
@@ -115,6 +115,9 @@ def visit(browser):
         page.emulate_media(color_scheme=theme)
         page.goto((SITE / name).as_uri())
         page.add_style_tag(content="* { transition: none !important }")
+        for start in page.query_selector_all(".explore-start"):  # live figures too
+            start.click()
+        page.wait_for_function("!document.querySelector('.explore-start')")
         page.evaluate(OPEN)
         page.evaluate(AXE)
         return page, wrong

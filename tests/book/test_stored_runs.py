@@ -110,7 +110,8 @@ def run_of(name: str) -> TrainConfig:
 @pytest.mark.parametrize("name", TRAINED)
 def test_the_file_is_of_the_command(name):
     made, told, run = command(name), history(name), run_of(name)
-    assert told["model"] == as_stored(made.MODEL)
+    # What a configuration has learned since has its default in the file.
+    assert type(made.MODEL)(**told["model"]) == made.MODEL
     assert told["run"] == as_stored(run)
     steps = run.steps
     if name == "bert":
@@ -285,6 +286,14 @@ def test_the_stored_vectors_are_those_of_the_paragraphs():
     some = np.random.default_rng(0).choice(len(texts), size=13, replace=False)
     again = made.embed([texts[n] for n in some])
     np.testing.assert_allclose(vectors[some], again, atol=5e-4)
+
+
+def test_the_stored_decades_are_those_of_the_held_out_paragraphs():
+    p, made = data.paragraphs(), command("text_as_data")
+    held_out, losses = np.flatnonzero(p.held_out), stored("text_as_data")["decades"]
+    assert losses.shape == (len(held_out), made.DECADES)
+    again = made.by_decade([p.text[n] for n in held_out[[4, 7]]])  # the second is long
+    np.testing.assert_allclose(losses[[4, 7]], again, atol=0.02)
 
 
 def prose(slug):

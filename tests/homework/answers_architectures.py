@@ -507,3 +507,23 @@ def not_centered(xp, rewards, eps):
 
 
 wrong("group_advantages", "mean is not subtracted", not_centered)
+
+
+# --- evaluation
+
+
+@right("pass_at_k")
+def draw_after_draw(xp, n, c, k):
+    none = (n - c) / n
+    for j in range(1, k):
+        none = none * (n - c - j) / (n - j)
+    return 1 - none
+
+
+@right("pass_at_k")
+def by_binomials(xp, n, c, k):
+    every = math.comb(n, k)
+    return xp.array([1 - math.comb(n - int(one), k) / every for one in c])
+
+
+wrong("pass_at_k", "too low on average", lambda xp, n, c, k: 1 - (1 - c / n) ** k)

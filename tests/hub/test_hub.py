@@ -183,7 +183,8 @@ def test_missing_and_unexpected_weights_are_both_listed(wing, saved_gpt2):
     message = str(caught.value)
     missing, extra = message.split("Not expected: ")
     for part in "qkv":
-        assert f"blocks.1.attention.{part}_proj.bias" in missing
+        bias = f"blocks.1.attention.{part}_proj.bias"
+        assert f"{bias} (there transformer.h.1.attn.c_attn.bias)" in missing
     assert "norm.weight" in missing
     assert "transformer.h.0.gate.weight" in extra
     assert "score.bias" in extra
@@ -274,6 +275,12 @@ def test_a_file_of_another_name_is_shown(saved_gpt2):
     other = "model.fp16.safetensors"
     (saved_gpt2 / "model.safetensors").rename(saved_gpt2 / other)
     refuse(saved_gpt2, f"neither, only {other}. Give .* the name model.safetensors")
+
+
+def test_parts_without_their_index_are_not_read(tmp_path):
+    save(gpt2(), tmp_path, max_shard_size="4KB")
+    (tmp_path / "model.safetensors.index.json").unlink()
+    refuse(tmp_path, r"only model-00001-of-.* Parts need model.safetensors.index.json")
 
 
 def test_no_start_is_drawn_that_is_thrown_away(saved_gpt2):

@@ -36,6 +36,9 @@ CLASSES = {
     "gemma": ("GemmaConfig", "GemmaForCausalLM"),
     "gemma2": ("Gemma2Config", "Gemma2ForCausalLM"),
     "gemma3": ("Gemma3TextConfig", "Gemma3ForCausalLM"),
+    "smollm3": ("SmolLM3Config", "SmolLM3ForCausalLM"),
+    "olmo2": ("Olmo2Config", "Olmo2ForCausalLM"),
+    "phi3": ("Phi3Config", "Phi3ForCausalLM"),
     "mixtral": ("MixtralConfig", "MixtralForCausalLM"),
     "qwen3_moe": ("Qwen3MoeConfig", "Qwen3MoeForCausalLM"),
 }
@@ -43,6 +46,7 @@ SEVEN = {"hidden_size": 21, "num_attention_heads": 6, "num_key_value_heads": 3}
 LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0}
 LLAMA3 |= {"high_freq_factor": 4.0, "original_max_position_embeddings": 16}
 YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 8}
+LONG = {"rope_type": "longrope", "long_factor": [1.0] * 3, "short_factor": [1.0] * 3}
 EVERY = {"sliding_window": 3, "use_sliding_window": True}
 
 
@@ -128,9 +132,16 @@ FORMS = [
             "layer_types": ["full_attention", "sliding_attention", "sliding_attention"],
         },
     ),
+    ("smollm3", {"num_hidden_layers": 5, "mlp_bias": True}),
+    ("smollm3", EVERY | {"no_rope_layer_interval": 2, "attention_bias": True}),
+    ("smollm3", EVERY | {"no_rope_layers": [0, 1, 1, 0], "head_dim": 10}),
+    ("olmo2", {"attention_bias": True, "tie_word_embeddings": True}),
+    ("olmo2", SEVEN | {"hidden_size": 36, "rms_norm_eps": 0.1, "rope_theta": 500.0}),
+    ("phi3", {"sliding_window": 3, "resid_pdrop": 0.3}),
+    ("phi3", {"num_key_value_heads": 1, "tie_word_embeddings": True}),
 ]
 # One of each family, all of one size; that the others are read alike is tried too.
-ONE_EACH = [FORMS[i] for i in (7, 11, 13, 15, 17, 20)]
+ONE_EACH = [FORMS[i] for i in (7, 11, 13, 15, 17, 20, 28, 30, 32)]
 
 
 PARTS = {
@@ -173,6 +184,9 @@ WRITERS = [
     ("mistral", {"sliding_window": 3}),
     ("gemma2", {"sliding_window": 3, "attn_logit_softcapping": 1.0}),
     ("mixtral", {"sliding_window": 3}),
+    ("smollm3", {"no_rope_layer_interval": 2}),
+    ("olmo2", {}),
+    ("phi3", {"sliding_window": 3}),
 ]
 
 
@@ -258,6 +272,12 @@ OLDER = [
         {},
         {"rope_parameters": ..., "head_dim": ..., "pretraining_tp": 1},
     ),
+    (
+        "smollm3",
+        {"num_hidden_layers": 5},
+        OLD
+        | {"no_rope_layers": ..., "sliding_window": ..., "use_sliding_window": True},
+    ),
 ]
 
 
@@ -315,6 +335,13 @@ def test_an_expert_that_is_missing_is_listed(tmp_path):
     )
 
 
+def test_a_matrix_of_three_maps_that_does_not_part_is_named(tmp_path):
+    name = "model.layers.1.self_attn.qkv_proj.weight"
+    save(decoder("phi3"), tmp_path)
+    rewrite(tmp_path, lambda arrays: arrays | {name: arrays[name][:-1]})
+    refuse(tmp_path, rf"q_proj.weight .there {name}.*\. Not expected: '{name}'")
+
+
 def test_a_missing_weight_is_named_as_the_file_would(tmp_path):
     save(decoder("llama"), tmp_path)
     gone = "model.layers.1.mlp.up_proj.weight"
@@ -332,10 +359,27 @@ def test_weights_that_are_no_floats_are_refused(tmp_path, kind):
 
 MARKS = {"is_llama_config": True, "rope_interleaved": False, "unsloth_fixed": True}
 MARKS |= {"use_mrope": False, "transformers.js_config": {"dtype": "q4"}}
+# What published files have besides.
+PUBLISHED = {
+    "llama": MARKS,
+    "smollm3": {"max_window_layers": 28, "pretraining_tp": 2, "sliding_window": None},
+    "olmo2": {"rope_scaling": None},
+    "phi3": {
+        **{"auto_map": {"AutoConfig": "configuration_phi3.Phi3Config"}},
+        **{"embd_pdrop": 0.0, "attention_bias": False, "lm_head_bias": False},
+        "original_max_position_embeddings": 16,
+    },
+}
 
 
-def test_marks_that_say_nothing_are_passed_over(tmp_path):
-    load(edit(save(decoder("llama"), tmp_path), **MARKS))
+@pytest.mark.parametrize("family", PUBLISHED)
+def test_marks_that_say_nothing_are_passed_over(tmp_path, family):
+    load(edit(save(decoder(family), tmp_path), **PUBLISHED[family]))
+
+
+@pytest.mark.parametrize("fields", [{"auto_map": {}}, {"embd_pdrop": 0.0}])
+def test_marks_of_one_family_are_no_others(tmp_path, fields):
+    refuse(edit(save(decoder("llama"), tmp_path), **fields), next(iter(fields)))
 
 
 @each("dtype", ["bfloat16", "float16"], nnx=["bfloat16"])
@@ -408,6 +452,17 @@ def test_weights_may_be_read_in_16_bits_to_write(wing, rng, tmp_path, dtype):
         ("llama", {"rms_norm_eps": "1e-6"}, "norm_eps must be positive.* got '1e-6'"),
         ("llama", {"num_hidden_layers": "3"}, "n_layers must be a whole number"),
         ("gemma3", {"query_pre_attn_scalar": "x"}, "one is of another"),
+        ("smollm3", {"no_rope_layers": [1, 0]}, r"layers=\[1, 0\].*each of the 3"),
+        ("smollm3", {"no_rope_layers": 1}, "no_rope_layers=1, which"),
+        (
+            "smollm3",
+            {"no_rope_layers": ..., "no_rope_layer_interval": "4"},
+            "one is of another",
+        ),
+        ("olmo2", {"clip_qkv": 8.0}, "clip_qkv=8.0"),
+        ("phi3", {"rope_parameters": LONG}, "'longrope', .* would turn anew"),
+        ("phi3", {"partial_rotary_factor": 0.75}, "partial_rotary_factor=0.75"),
+        ("phi3", {"attention_bias": True}, "attention_bias=True"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )

@@ -57,6 +57,13 @@ const explore = {
   matmul: (a, b) =>
     a.map((row) => b[0].map((_, j) => explore.dot(row, b.map((other) => other[j])))),
   clamp: (value, low, high) => Math.min(high, Math.max(low, value)),
+  // Numbers from 0 to 1 that a seed decides, the same in all browsers: mulberry32.
+  random: (seed) => () => {
+    seed = (seed + 0x6d2b79f5) | 0;
+    let t = Math.imul(seed ^ (seed >>> 15), 1 | seed);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+  },
 
   // The sentence under a figure: seen by all, read aloud once things have settled.
   say(node, text) {
@@ -155,6 +162,9 @@ const explore = {
     });
   },
 
+  // What stands in the address behind #, which no server sees: a link to a figure's state.
+  asked: () => new URLSearchParams(location.hash.slice(1)),
+
   // What a figure shows costs time before anyone sees it: it waits until the reader is a
   // screen away and the browser has nothing else to do, or until the page is printed.
   whenNear(node, start) {
@@ -169,7 +179,8 @@ const explore = {
   },
 
   // Name an element: `build` fills `live`, which then stands for the still picture. Where
-  // it needs files, `needs` lists them. Large ones, with a size, are asked for first.
+  // it needs files, `needs` lists them. Large ones, with a size, are asked for first,
+  // unless a link asks for this figure, by a name of `state`.
   define(name, build, needs = null) {
     const from = document.currentScript.src;
     const load = () => Promise.all((needs?.files ?? []).map((file) =>
@@ -177,8 +188,15 @@ const explore = {
     customElements.define(`explore-${name}`, class extends HTMLElement {
       connectedCallback() {
         if (this.dataset.live !== undefined || this.start) return;
-        if (needs?.size) this.prepend(this.ask());
-        else {
+        if (needs?.size) {
+          this.prepend(this.ask());
+          const linked = () => {
+            const wanted = needs.state?.some((name) => explore.asked().has(name));
+            if (wanted && !navigator.connection?.saveData) this.start();
+          };
+          addEventListener("hashchange", linked);
+          linked();
+        } else {
           let begun;
           this.start = () => (begun ??= this.begin());
           explore.whenNear(this, this.start);
@@ -199,19 +217,22 @@ const explore = {
       }
       ask() {
         const words = explore.html("span", { role: "status" }, `Run it here (${needs.size})`);
-        const start = async () => {
+        let begun;
+        const run = async (pressed) => {
           words.textContent = "Loading …";
           try {
             await load();
             button.remove();
-            explore.set(this.show(), { tabindex: -1 }).focus({ preventScroll: true });
+            const live = explore.set(this.show(), { tabindex: -1 });
+            if (pressed) live.focus({ preventScroll: true });
           } catch {
+            begun = null;
             words.textContent = "It could not be loaded. Try again";
           }
         };
-        this.start = start;
+        this.start = (pressed) => (begun ??= run(pressed));
         const button = explore.html("button", {
-          type: "button", class: "explore-start", onclick: start }, words);
+          type: "button", class: "explore-start", onclick: this.start }, words);
         return button;
       }
     });

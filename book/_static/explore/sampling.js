@@ -261,13 +261,8 @@ sQ,-)#(5P&8sD's;)k#39*2#<#J9)d&%#+5sQ,-)*#+#sG.sv*su#[#*sWsG&*si#sG7A2#U#/#:#'#_
 
   const START = ["the", "value", "of"], COMMON = 10, LENGTH = 40;
   const state = { temperature: 1, k: V, p: 1, least: 0 };
-  let text = START.map((word) => WORDS.indexOf(word)), seed = 1;
-  const random = () => { // mulberry32
-    seed = (seed + 0x6d2b79f5) | 0;
-    let t = Math.imul(seed ^ (seed >>> 15), 1 | seed);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
-  };
+  let text = START.map((word) => WORDS.indexOf(word));
+  const random = explore.random(1);
   const next = () => model(text.at(-2), text.at(-1));
 
   // Temperature, then top-k, top-p, min-p, each on what the one before has left.
