@@ -148,7 +148,7 @@ def test_with_folds_they_cover_too_and_a_shuffled_label_is_not_found(
             slopes, error, _ = page["corrected"](*given, trust)
             row.append((slopes[1], page["standard_error"](error, CHECKED / 1200)))
         found.append(row)
-    slopes, errors = np.moveaxis(found, -1, 0)
+    slopes, errors = np.moveaxis(np.array(found), -1, 0)
     covered = (abs(slopes - truth) <= 1.96 * errors).mean(axis=0)
     assert covered == pytest.approx(np.full(3, 0.95), abs=0.06)  # four standard errors
     ratio = errors.mean(axis=0) / slopes.std(axis=0)
