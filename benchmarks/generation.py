@@ -29,7 +29,7 @@ PROMPT = list(range(16))
 
 def their_text(model: Any, n: int) -> Any:
     """`n` tokens from a model of Hugging Face, drawn at temperature 1, with a cache."""
-    prompt = torch.tensor([PROMPT])
+    prompt = torch.tensor([PROMPT], device=model.device)
     return model.generate(
         prompt,
         attention_mask=torch.ones_like(prompt),

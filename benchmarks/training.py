@@ -47,17 +47,20 @@ def nanogpt() -> Any:
 
 
 def plain_loop(
-    model: torch.nn.Module, loss: Callable, batches: list, fused: bool
+    model: Any, loss: Callable, batches: list, fused: bool, short: bool = False
 ) -> Callable[[], None]:
-    """Train a PyTorch model the way its own examples do."""
+    """Train a PyTorch model the way its own examples do, or in bfloat16, `short`."""
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=fused)
-    tensors = [tuple(map(torch.from_numpy, batch)) for batch in batches]
+    device = next(model.parameters()).device
+    tensors = [tuple(torch.from_numpy(a).to(device) for a in b) for b in batches]
 
     def run() -> None:
         model.train()
         for batch in tensors:
             optimizer.zero_grad(set_to_none=True)
-            loss(model, *batch).backward()
+            with torch.autocast(device.type, torch.bfloat16, enabled=short):
+                value = loss(model, *batch)
+            value.backward()
             optimizer.step()
 
     return run

@@ -16,6 +16,7 @@ as soon as it is known, so that a run that was interrupted goes on.
 import argparse
 import hashlib
 import json
+import os
 import secrets
 import sys
 from collections.abc import Collection
@@ -29,11 +30,23 @@ sys.path[:0] = [p for p in (str(ROOT), str(ROOT / "homework")) if p not in sys.p
 
 from marker import tables  # noqa: E402
 from marker.assignment import Assignment  # noqa: E402
-from marker.handed_in import LARGEST, HandedIn, find, read_roster, same  # noqa: E402
+from marker.handed_in import (  # noqa: E402
+    LARGEST,
+    STRANGER,
+    HandedIn,
+    find,
+    read_roster,
+    same,
+)
 from marker.isolation import BARE, WAYS, Isolation, choose  # noqa: E402
 from marker.mark import Limits, Marker, empty  # noqa: E402
 
 import course_lib  # noqa: E402
+
+ROOT_TOO = (
+    "And you are root: a submission may then change any file of this machine. Mark as "
+    "a user without privileges."
+)
 
 
 def grade(
@@ -142,8 +155,14 @@ def main(arguments: list[str] | None = None) -> None:
         parser.error(str(error))
     if not isolation.safe:
         sys.stdout.write(f"Careful, {BARE}.\n")
+        if hasattr(os, "geteuid") and os.geteuid() == 0:
+            sys.stdout.write(f"{ROOT_TOO}\n")
     found = find(given.submissions, roster)
     asked = {same(name) for name in given.student}
+    strangers = [one.student for one in found if STRANGER in one.notes]
+    if strangers:
+        said = f"Not in the roster: {', '.join(strangers)}.\n"
+        sys.stdout.write(said.encode("ascii", "backslashreplace").decode())
     again = [one.student for one in found if asked & one.names]
     if asked and not again:
         parser.error(f"nobody is called {', '.join(given.student)}.")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from hypothesis import strategies as st
-from wings import assert_close, drawn
+from wings import assert_close, drawn, get_wing
 
 from course_lib import oracle
 
@@ -55,6 +55,44 @@ def test_the_fused_form_masks_nothing_unless_it_is_told_to(wing, rng):
     assert_close(wing.numpy(wing.lib.fused_attention(q, k, v)), expected)
     causal, _ = oracle.attention(*arrays, np.tri(T, S, dtype=bool))
     assert_close(wing.numpy(wing.lib.fused_attention(q, k, v, causal=True)), causal)
+
+
+def test_in_16_bits_a_gpu_takes_its_kernel_where_that_fits(rng, monkeypatch, no_hook):
+    wing, jax = get_wing("nnx"), pytest.importorskip("jax")
+    module, plain, taken = wing.module("fused_attention"), jax.nn, []
+    without = plain.dot_product_attention
+
+    def kernel(*arrays, implementation, **how):
+        taken.append(implementation)
+        return without(*arrays, **how)
+
+    monkeypatch.setattr(jax.nn, "dot_product_attention", kernel)
+    shapes = ((2, 6, 5, 8), (2, 3, 5, 8), (2, 3, 5, 8))
+    q, k, v = (wing.array(rng.standard_normal(s), "bfloat16") for s in shapes)
+    dropout = wing.make(module.nnx.Dropout, 0.5)
+    for how in ({"causal": True}, {"scale": 0.3, "dropout": dropout}):
+        monkeypatch.setattr(module, "_has_kernel", lambda: False)
+        slow = module.fused_attention(q, k, v, **how)
+        assert not taken
+        monkeypatch.setattr(module, "_has_kernel", lambda: True)
+        fast = module.fused_attention(q, k, v, **how)
+        assert taken == ["cudnn"]
+        taken.clear()
+        np.testing.assert_allclose(*(np.float32(x) for x in (fast, slow)), atol=0.05)
+    dropout.train()
+    other = wing.array(np.ones((5, 5), bool))
+    for how in (
+        {"mask": other},
+        {"score_bias": wing.array(np.zeros((5, 5)), "bfloat16")},
+        {"window": 3},
+        {"cap": 5.0},
+        {"dropout": dropout},
+    ):
+        module.fused_attention(q, k, v, **how)
+    module.fused_attention(q[:, :, :3], k, v, causal=True, offset=2)
+    module.fused_attention(q[..., :7], k[..., :7], v[..., :7])
+    module.fused_attention(*(x.astype("float32") for x in (q, k, v)))
+    assert not taken
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

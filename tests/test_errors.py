@@ -100,6 +100,12 @@ BAD = {
         ),
         ["broadcast", "(5, 3)", "(2, 2, 3, 3)"],
     ),
+    "a mask with a row for each sequence": (
+        lambda w: heads(w)(
+            *arrays(w, (2, 3, 8)), mask=arrays(w, (2, 3), dtype="bool")[0]
+        ),
+        ["a row for each query (T S)", "(2, 3)", "mask[:, None, None]"],
+    ),
     "a mask of three axes for maps": (
         lambda w: heads(w).maps(
             *arrays(w, (2, 3, 8)), mask=arrays(w, (2, 3, 3), dtype="bool")[0]

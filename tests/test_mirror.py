@@ -81,6 +81,11 @@ def test_the_wings_export_the_same_names(both):
     assert torch.lib.__all__ == nnx.lib.__all__
 
 
+def test_a_wing_is_listed_without_its_modules(wing):
+    assert dir(wing.lib) == wing.lib.__all__
+    assert not any(inspect.ismodule(getattr(wing.lib, name)) for name in dir(wing.lib))
+
+
 def test_a_wing_offers_what_its_modules_declare(wing):
     declared = [
         (m, thing) for m in modules(wing.name) for thing in face(wing.module(m))

@@ -2,7 +2,7 @@
 
 import numpy as np
 from models import MODELS, B
-from wings import assert_close
+from wings import assert_close, get_wing
 
 from course_lib.config import GRID_POSITIONS
 
@@ -31,6 +31,13 @@ def test_without_positions_a_shuffled_image_is_the_same(wing, rng):
             assert_close(after, before)
         else:
             assert np.abs(after - before).max() > 1e-3
+
+
+def test_images_of_numpy_are_images_in_nnx(rng, no_hook):
+    wing = get_wing("nnx")
+    model, (images,) = CASE.random(wing), CASE.draw(rng)
+    got, expected = model(images), model(wing.array(images))
+    np.testing.assert_array_equal(wing.numpy(got), wing.numpy(expected))
 
 
 def test_every_pixel_counts(wing, rng):

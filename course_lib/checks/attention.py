@@ -130,6 +130,13 @@ def check_scores(
             f"{tuple(mask.shape)}. A mask for each sequence of a batch gets its head "
             "axis with mask[:, None]."
         )
+    shape = () if mask is None else tuple(mask.shape)
+    if shape == (q[0], k[-2]) and shape[0] not in (1, q[-2]):
+        raise ValueError(
+            "mask must have a row for each query (T S): got "
+            f"{shape}, a row for each sequence of a batch. A padding mask gets the "
+            "axes of heads and queries with mask[:, None, None]."
+        )
     check_mask(mask, scores)
     check_bias("score_bias", score_bias, scores)
     if cache is not None and mask is not None and mask.shape[-1] != k[-2]:

@@ -9,8 +9,8 @@ import numpy as np
 from course_lib.checks.numbers import check_rate
 
 __all__ = [
-    "check_dtype", "check_ids", "check_kind", "check_logits", "check_shape",
-    "check_tensors", "checking_values",
+    "check_dtype", "check_ids", "check_kind", "check_logits", "check_rows",
+    "check_shape", "check_tensors", "checking_values",
 ]  # fmt: skip
 
 _look = False  # not a ContextVar, which torch.compile can't read
@@ -152,5 +152,10 @@ def check_ids(name: str, ids: Any, vocab_size: int | None = None) -> None:
     check_shape(name, ids.shape, axes, way_out, must=must)
     check_dtype(name, ids, "int", "hold whole numbers, the tokens' rows in the table")
     if vocab_size is not None and _look:
-        rule = f"the rows of an embedding table of vocab_size={vocab_size}"
-        _check_range(name, ids, vocab_size, None, rule)
+        check_rows(name, ids, vocab_size)
+
+
+def check_rows(name: str, ids: Any, vocab_size: int) -> None:
+    """Refuse ids that are no rows of a table; inside compiled code none is seen."""
+    rule = f"the rows of an embedding table of vocab_size={vocab_size}"
+    _check_range(name, ids, vocab_size, None, rule)

@@ -6,7 +6,7 @@ token is taken and not drawn. So no row sees padding, and none depends on its ne
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,12 +27,14 @@ class GenerationInputs:
         uniforms: A number in [0, 1) for each draw, `B N`, N the number of new tokens.
             Row b depends on the seed and on b alone.
         stops: Each sequence that ends a text, `K W`; shorter ones have -1 in front.
+        most: Tokens that the model reads at once, the newest; None means all.
     """
 
     ids: np.ndarray
     lengths: np.ndarray
     uniforms: np.ndarray
     stops: np.ndarray
+    most: int | None = None
 
     @property
     def start(self) -> int:
@@ -58,6 +60,7 @@ def generation_inputs(
     stop_token: int | None = None,
     stop: Iterable[Any] = (),
     seed: int = 0,
+    crop: bool = False,
 ) -> GenerationInputs:
     """Check the arguments of `generate`, which are described there, and lay them out.
 
@@ -65,7 +68,7 @@ def generation_inputs(
 
     Raises:
         ValueError: A prompt or a stop word is no sequence of the vocabulary's ids, or
-            the text would be longer than a model's positions.
+            the text would be longer than a model's positions, and not cropped.
     """
     vocab_size, max_len = models[0].config.vocab_size, longest(*models)
     check_size("max_new_tokens", max_new_tokens)
@@ -86,11 +89,12 @@ def generation_inputs(
             "was trained with."
         )
     length = max(map(len, rows))
-    if max_len is not None and length + max_new_tokens > max_len:
+    if not crop and max_len is not None and length + max_new_tokens > max_len:
         raise ValueError(
             f"prompt and new tokens must fit into max_len={max_len}: got "
-            f"{length} and {max_new_tokens}. Ask for fewer new tokens, or shorten the "
-            "prompt from the left."
+            f"{length} and {max_new_tokens}. Ask for fewer new tokens, shorten the "
+            f"prompt from the left, or let `generate` read the last {max_len} tokens "
+            "alone with crop=True."
         )
     ids = np.zeros((len(rows), length + max_new_tokens), dtype=np.int64)
     for row, prompt in zip(ids, rows, strict=True):
@@ -104,6 +108,7 @@ def generation_inputs(
         np.array([len(row) for row in rows]),
         np.stack(uniforms),
         _stops(ends + words),
+        max_len,
     )
 
 
@@ -143,18 +148,48 @@ def _check_range(where: str, ids: np.ndarray, vocab_size: int) -> None:
         )
 
 
-def new_tokens(inputs: GenerationInputs, ids: np.ndarray) -> list[list[int]]:
-    """Take the new tokens out of `ids`, `B T`: each row up to what ended it.
+def gathered(given: GenerationInputs, columns: Iterable[list[int]]) -> list[list[int]]:
+    """What `in_order` says, by rows: the new tokens of each text."""
+    texts: list[list[int]] = [[] for _ in given.ids]
+    for row, token in in_order(given, columns):
+        texts[row].append(token)
+    return texts
 
-    A token below 0 says that there was none to choose.
+
+def in_order(
+    given: GenerationInputs, columns: Iterable[list[int]]
+) -> Iterator[tuple[int, int]]:
+    """Row and token, one after another, as soon as a token is sure to be in its text.
+
+    One that may begin a stop word waits for the next. When all texts have ended no
+    more columns are asked for.
+
+    Args:
+        given: What is being continued.
+        columns: A token of each row, from place `given.start` on. One below 0 says that
+            there was none to choose.
     """
-    for row, place in np.argwhere(ids < 0)[:1]:
-        check_scored(math.nan, f"token {place} of row {row}")
-    n = inputs.uniforms.shape[1]
-    return [
-        until_stop(row[length : length + n].tolist(), inputs.stops)
-        for row, length in zip(ids, inputs.lengths, strict=True)
-    ]
+    words, n = _words(given.stops), given.uniforms.shape[1]
+    texts: list[list[int]] = [[] for _ in given.ids]
+    said, going = [0] * len(texts), set(range(len(texts)))
+    for t, column in enumerate(columns, given.start):
+        for row, token in enumerate(column):
+            if token < 0:
+                check_scored(math.nan, f"token {t} of row {row}")
+            if row not in going or t < given.lengths[row]:
+                continue
+            text = texts[row]
+            text.append(token)
+            sure, ended = _sure(text, words)
+            if not ended and len(text) == n:
+                sure, ended = n, True
+            for new in text[said[row] : sure]:
+                yield row, new
+            said[row] = sure
+            if ended:
+                going.remove(row)
+        if not going:
+            return
 
 
 def check_scored(scores: Any, where: str) -> None:
@@ -168,12 +203,27 @@ def check_scored(scores: Any, where: str) -> None:
 
 def until_stop(text: list[int], stops: np.ndarray) -> list[int]:
     """What stands before the first stop word to be complete, the longest of several."""
-    words = sorted(([i for i in row if i != -1] for row in stops.tolist()), key=len)
-    for end in range(len(text) + 1):
-        for word in reversed(words):
-            if text[end - len(word) : end] == word:
-                return text[: end - len(word)]
+    words = _words(stops)
+    for end in range(1, len(text) + 1):
+        sure, ended = _sure(text[:end], words)
+        if ended:
+            return text[:sure]
     return text
+
+
+def _words(stops: np.ndarray) -> list[list[int]]:
+    """Stop words without what fills them up, the longest first."""
+    words = [[i for i in row if i != -1] for row in stops.tolist()]
+    return sorted(words, key=len, reverse=True)
+
+
+def _sure(text: list[int], words: list[list[int]]) -> tuple[int, bool]:
+    """How many tokens stay, whatever comes next; whether a stop word ends the text."""
+    for word in words:
+        if text[-len(word) :] == word:
+            return len(text) - len(word), True
+    begun = (k for word in words for k in range(1, len(word)) if text[-k:] == word[:k])
+    return len(text) - max(begun, default=0), False
 
 
 def translation_inputs(

@@ -182,6 +182,7 @@ class Trial(Marker):
         return (
             f"{score} The baseline, {self.challenge.baseline}, has {score.baseline:.4g}"
             f" and the bound, {self.challenge.bound}, has {score.bound:.4g}. That is "
-            f"{max(score.way, 0):.0%} of the way from one to the other. All points are "
-            f"for {self.challenge.full:.0%}, and in tenths of them you get {share:.0%}."
+            f"{max(0.0, score.way):.0%} of the way from one to the other. All points "
+            f"are for {self.challenge.full:.0%}, and in tenths of them you get "
+            f"{share:.0%}."
         )

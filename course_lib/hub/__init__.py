@@ -16,8 +16,9 @@ from course_lib.hub.conversion import Conversion, in_their_names, rename
 from course_lib.hub.fields import Fields
 from course_lib.hub.files import find, index, read, read_config
 from course_lib.hub.pinned import MINILM, Pinned, fetch
+from course_lib.hub.tokenizer import end_tokens, load_tokenizer
 
-__all__ = ["MINILM", "Pinned", "fetch", "load"]
+__all__ = ["MINILM", "Pinned", "end_tokens", "fetch", "load", "load_tokenizer"]
 
 FAMILIES = {"gpt2": gpt2, "marian": marian, "vit": vit}
 FAMILIES |= bert.FAMILIES | decoders.FAMILIES

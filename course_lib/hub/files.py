@@ -2,6 +2,7 @@
 
 import importlib
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,29 +10,29 @@ import numpy as np
 
 from course_lib.optional import missing
 
-_CONFIG = "config.json"
+CONFIG = "config.json"
 _WHOLE, _INDEX = "model.safetensors", "model.safetensors.index.json"
-_WANTED = [_CONFIG, _WHOLE, _INDEX, "model-*-of-*.safetensors"]
+_WANTED = [CONFIG, _WHOLE, _INDEX, "model-*-of-*.safetensors"]
 
 # Kinds of numbers in a safetensors file; bfloat16 is the upper half of a float32.
 _KINDS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
 _KINDS |= {"I64": "<i8", "I32": "<i4", "U8": "|u1", "BOOL": "|b1"}
 
 
-def find(path_or_name: str | Path) -> Path:
-    """The folder of a checkpoint; a name such as "openai-community/gpt2" is fetched."""
+def find(path_or_name: str | Path, wanted: Sequence[str] = _WANTED) -> Path:
+    """The folder of a checkpoint; of a name, such as "gpt2", files are fetched."""
     path = Path(path_or_name).expanduser()
     if path.is_dir():
         return path
     name = str(path_or_name)
     if isinstance(path_or_name, Path) or name.startswith((".", "/", "~")):
         raise ValueError(
-            f"a checkpoint must be a folder with {_CONFIG} and {_WHOLE} in it, or a "
+            f"a checkpoint must be a folder with {CONFIG} and {_WHOLE} in it, or a "
             f"name on the Hugging Face Hub: {name} is no folder."
         )
     hub = need("huggingface_hub")
     try:
-        return Path(hub.snapshot_download(name, allow_patterns=_WANTED))
+        return Path(hub.snapshot_download(name, allow_patterns=list(wanted)))
     except Exception as error:  # of many kinds: no such name, no network, no right
         raise ValueError(
             f"a checkpoint must be a folder or a name on the Hugging Face Hub: {name} "
@@ -41,7 +42,7 @@ def find(path_or_name: str | Path) -> Path:
 
 def read_config(folder: Path) -> dict[str, Any]:
     """The fields of a checkpoint's config.json."""
-    return _read_json(folder / _CONFIG)
+    return read_json(folder / CONFIG)
 
 
 def index(folder: Path) -> dict[str, Path]:
@@ -49,7 +50,7 @@ def index(folder: Path) -> dict[str, Path]:
     if (folder / _WHOLE).is_file():
         return dict.fromkeys(_header(folder / _WHOLE)[0], folder / _WHOLE)
     if (folder / _INDEX).is_file():
-        return _shards(folder, _read_json(folder / _INDEX).get("weight_map"))
+        return _shards(folder, read_json(folder / _INDEX).get("weight_map"))
     kinds = (".safetensors", ".bin", ".pt", ".pth", ".pkl")
     others = sorted(p.name for p in folder.iterdir() if p.suffix in kinds)
     way_out = ""
@@ -136,7 +137,8 @@ def _header(path: Path) -> tuple[dict[str, dict[str, Any]], int]:
     return header, 8 + size
 
 
-def _read_json(path: Path) -> dict[str, Any]:
+def read_json(path: Path) -> dict[str, Any]:
+    """The fields of a file that must be there, and hold a JSON object."""
     if not path.is_file():
         raise ValueError(f"a checkpoint needs {path.name}: {path.parent} has none.")
     try:

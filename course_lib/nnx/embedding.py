@@ -6,7 +6,7 @@ from flax import nnx
 from jax import Array
 from jaxtyping import Float, Integer
 
-from course_lib.checks import check_noise, check_sizes
+from course_lib.checks import check_noise, check_rows, check_sizes
 from course_lib.nnx.linear import normal
 
 __all__ = ["Embedding"]
@@ -26,5 +26,6 @@ class Embedding(nnx.Embed):
     def __call__(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, ids: Integer[Array, "*B"]
     ) -> Float[Array, "*B D"]:
-        """The rows of ids; one below 0 gives NaN and not the last row."""
+        """The rows of ids; in compiled code one that is none of them gives NaN."""
+        check_rows("ids", ids, self.num_embeddings)
         return super().__call__(ids.astype("uint32"))

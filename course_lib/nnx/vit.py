@@ -16,6 +16,7 @@ import math
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from flax import nnx
 from jax import Array
 from jaxtyping import Float
@@ -57,6 +58,8 @@ class ViT(nnx.Module):
 
     def __call__(self, images: Float[Array, "B C H W"]) -> Float[Array, "B V"]:
         """Logits of the classes; channels come before height and width."""
+        if isinstance(images, np.ndarray):  # as JAX's own functions do
+            images = jnp.asarray(images)
         check_tensors(jax.Array, images=images)
         check_images(images.shape, self.config.n_channels, self.config.image_shape)
         patches = self.patches(images.transpose(0, 2, 3, 1))  # B rows columns D

@@ -63,3 +63,8 @@ __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     for name, thing in sorted(vars().items())
     if not name.startswith("_") and not isinstance(thing, _ModuleType)
 ]
+
+
+def __dir__() -> list[str]:
+    """What is offered, without the modules that it comes from."""
+    return __all__

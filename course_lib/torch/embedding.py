@@ -3,7 +3,7 @@
 from jaxtyping import Float, Integer
 from torch import Tensor, nn
 
-from course_lib.checks import check_noise, check_sizes
+from course_lib.checks import check_kind, check_noise, check_rows, check_sizes
 
 __all__ = ["Embedding"]
 
@@ -26,4 +26,9 @@ class Embedding(nn.Embedding):
         self, ids: Integer[Tensor, "*B"]
     ) -> Float[Tensor, "*B D"]:
         """The rows of ids of any whole numbers' dtype; the framework knows two."""
-        return super().forward(ids.long())
+        check_kind(Tensor, "ids", ids)
+        try:
+            return super().forward(ids.long())
+        except IndexError:  # on a processor; a GPU can't say which one it was
+            check_rows("ids", ids, self.num_embeddings)
+            raise

@@ -14,6 +14,7 @@ KIND = re.compile(r"\.(ipynb|py)(\.txt)?$", re.IGNORECASE)  # some browsers add 
 LARGEST = 2**27  # bytes of a file, which may have pictures in it
 JOINERS = "\u200c\u200d"  # no glyphs, and part of names in Persian or Hindi
 DEEPEST, MOST = 20, 2000  # of one student's folders, and files
+STRANGER = "the roster has no line for it."
 Who = tuple[str, str]  # an id and a name
 
 
@@ -118,8 +119,11 @@ def find(folder: Path, roster: dict[str, Who] | None = None) -> list[HandedIn]:
             continue
         whole = top.is_dir() and not top.is_symlink()
         stem = readable(top.name) if whole else _stem(readable(top.name), _ANY)
-        who = _who((_key(top.name), same(stem)), roster) or (stem, stem)
+        known = _who((_key(top.name), same(stem)), roster)
+        who = known or (stem, stem)
         key = same(who[0])
+        if roster and not known:
+            left_out[key].append(STRANGER)
         names.setdefault(key, who)
         for path, why in _walk(top) if whole else [(top, _left_out(top))]:
             if why:

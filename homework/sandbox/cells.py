@@ -56,7 +56,8 @@ def read(name: str, raw: bytes) -> list[Cell]:
     """The cells of a notebook of any version, or a script as one cell.
 
     Raises:
-        ValueError: It is neither.
+        ValueError: It is neither, or says that a newer Python than this one wrote it,
+            and this one can't parse a cell.
     """
     if name.lower().endswith(".py"):
         return [Cell(1, transform(_decode_script(raw)))]  # Colab's have `!pip` in them
@@ -71,7 +72,21 @@ def read(name: str, raw: bytes) -> list[Cell]:
         except Exception as error:  # whatever nbformat thinks of it
             kind = type(error).__name__
             raise ValueError(f"it is no notebook ({kind}: {error}).") from error
-    return [Cell(n, transform(str(s))) for n, s in enumerate(sources, start=1)]
+    made = [Cell(n, transform(str(s))) for n, s in enumerate(sources, start=1)]
+    version = str(notebook.metadata.get("language_info", {}).get("version", ""))
+    numbers = [int(n) for n in re.findall(r"\d+", version)[:2]]
+    for cell in made if numbers > [*sys.version_info[:2]] else ():
+        try:
+            ast.parse(cell.code)
+        except SyntaxError as error:
+            raise ValueError(
+                f"it was written in Python {version}, and {cell.name} is no code of "
+                f"Python {sys.version_info[0]}.{sys.version_info[1]}, which marks it: "
+                f"{error.msg}."
+            ) from None
+        except (ValueError, RecursionError, MemoryError):
+            continue  # said when it is run
+    return made
 
 
 def _decode_script(raw: bytes) -> str:

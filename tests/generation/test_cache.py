@@ -5,8 +5,10 @@ from itertools import product
 
 import numpy as np
 import pytest
+from models import randomize
 from wings import assert_close, each
 
+from course_lib.arrays import to_numpy
 from course_lib.config import GPTConfig, Seq2SeqConfig
 
 B, T, D, H, KV = 2, 7, 12, 6, 3
@@ -40,6 +42,34 @@ def test_reading_in_parts_equals_reading_at_once(wing, rng, steps, positions):
     assert int(kept.length) == 0  # the other layer has read nothing
     expected = wing.numpy(model(x, causal=True))
     assert_close(np.concatenate(parts, axis=1), expected)
+
+
+ODD = {"vocab_size": 13, "max_len": 11, "d_model": 21, "n_layers": 3, "n_heads": 6}
+ODD |= {"n_kv_heads": 3, "head_dim": 10, "d_ff": 17}
+TODAY = {"position": "rotary", "norm_kind": "rms", "gated": True, "bias": False}
+DECODERS = {
+    "GPT-2": {},
+    "ALiBi": {"position": "alibi"},
+    "Qwen3": TODAY | {"activation": "silu", "qk_norm": True},
+    "Gemma": TODAY
+    | {"norm": "sandwich", "window": 3, "layer_pattern": ("window", "global")}
+    | {"local_rope_base": 100.0, "score_cap": 5.0, "logit_cap": 7.0}
+    | {"scale_embeddings": True, "attention_scale": 0.4, "activation": "gelu_tanh"},
+    "Mixtral": TODAY | {"n_experts": 5, "experts_per_token": 2, "activation": "silu"},
+}
+
+
+@each("family", DECODERS, nnx=["Gemma"])
+def test_in_16_bits_too_a_decoder_reads_in_parts_as_at_once(wing, rng, family):
+    config = GPTConfig(**ODD | DECODERS[family])
+    model = wing.cast(randomize(wing, wing.make(wing.lib.GPT, config))[0], "bfloat16")
+    ids = wing.array(rng.integers(0, 13, (3, T)))
+    kept = model.begin(3, 11)
+    parts = [model.read(ids[:, a:b], kept) for a, b in ((0, 3), (3, 4), (4, T))]
+    assert {str(x.dtype).split(".")[-1] for x in (kept[0].k, *parts)} == {"bfloat16"}
+    whole = to_numpy(model(ids))
+    got = np.concatenate([to_numpy(part) for part in parts], axis=1)
+    np.testing.assert_allclose(got, whole, atol=0.04 * np.abs(whole).max())
 
 
 def test_what_is_forgotten_can_be_read_anew(wing, rng):

@@ -83,6 +83,79 @@ def test_both_wings_write_the_same_text(both, models, settings):
     assert texts[0] == texts[1]
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"use_cache": False, "seed": 3},
+        {"stop_token": 2, "stop": [[3, 4], [5], [7, 8, 9]], "repetition_penalty": 1.5},
+    ],
+)
+def test_a_stream_is_what_generate_returns(wing, models, settings):
+    model, texts = models(wing), [[] for _ in PROMPTS]
+    for row, token in wing.lib.stream(model, PROMPTS, max_new_tokens=N, **settings):
+        texts[row].append(token)
+    assert texts == wing.lib.generate(model, PROMPTS, max_new_tokens=N, **settings)
+
+
+def test_a_stream_writes_on_as_it_is_asked(wing, models):
+    model = models(wing)
+    (whole,) = wing.lib.generate(model, [[3, 4]], max_new_tokens=N)
+    words = [whole[:1] + [(whole[1] + 1) % V] * 2, whole[4:6]]  # begun; and complete
+    model.train()
+    tokens = wing.lib.stream(model, [[3, 4]], max_new_tokens=N, stop=words)
+    drawn = []
+    for token in tokens:
+        drawn.append(token)
+        dropouts = wing.dropouts(model).values()
+        mode = "training" if wing.name == "torch" else "deterministic"
+        assert {getattr(part, mode) for part in dropouts} == {wing.name == "torch"}
+    model.eval()
+    assert drawn == [(0, token) for token in whole[:4]]
+
+
+def test_a_token_comes_before_the_next_is_computed():
+    pytest.importorskip("torch")
+    wing = get_wing("torch")
+    model, calls = gpt(wing, CONFIG), []
+    model.register_forward_hook(lambda *_: calls.append(1))
+    tokens = wing.lib.stream(model, [[3, 4]], max_new_tokens=5)
+    assert not calls
+    for n, _ in enumerate(tokens, 1):
+        assert len(calls) == n
+
+
+def cropped_by_hand(wing, model, prompt, n, most):
+    """Greedy search with the last `most` tokens read as if they were all."""
+    rows = list(prompt)
+    for _ in range(n):
+        read = rows[-most:]
+        filled = np.array([read + [0] * (most - len(read))])
+        logits = wing.numpy(model(wing.array(filled)))[0, len(read) - 1]
+        rows.append(int(logits.argmax()))
+    return rows[len(prompt) :]
+
+
+@each("position", ["learned", "sinusoidal"], nnx=["learned"])
+def test_past_the_positions_the_last_are_read_as_if_they_were_all(wing, position):
+    config = dataclasses.replace(CONFIG, max_len=7, position=position)
+    model = gpt(wing, config)
+    prompts = [[1, 2, 3], [4, 5, 6, 7, 8, 9, 1, 2, 3]]  # one is too long already
+    how = {"max_new_tokens": N, "temperature": 0.0, "crop": True}
+    expected = [cropped_by_hand(wing, model, prompt, N, 7) for prompt in prompts]
+    for cached in (True, False):
+        for given, texts in (
+            (prompts, expected),
+            (prompts[:1], expected[:1]),
+            (prompts[1:], expected[1:]),
+        ):
+            assert wing.lib.generate(model, given, **how, use_cache=cached) == texts
+    found = list(wing.lib.stream(model, prompts[:1], **how))
+    assert found == [(0, token) for token in expected[0]]
+    with pytest.raises(ValueError, match=r"max_len=7: got 3 and 11.* crop=True"):
+        wing.lib.generate(model, prompts[:1], max_new_tokens=N)
+
+
 def test_no_text_depends_on_its_company(wing, models):
     model = models(wing)
     together = wing.lib.generate(model, PROMPTS, max_new_tokens=9)
@@ -269,7 +342,7 @@ BAD = {
     "nothing in a place": ({"prompts": [[None, 1]]}, r"got \[None, 1\]"),
     "more than the positions": (
         {"max_new_tokens": 60},
-        "fit into max_len=61: got 5 and 60",
+        "fit into max_len=61: got 5 and 60.* the last 61 tokens alone with crop=True",
     ),
     "nothing to write": ({"max_new_tokens": 0}, "max_new_tokens must be"),
     "a negative temperature": ({"temperature": -1.0}, "temperature must be"),
@@ -387,3 +460,17 @@ def test_64_bits_are_made_on_the_cpu_alone(monkeypatch):
     lib.beam_search(model, [1, 2], n_beams=2, max_new_tokens=3)
     lib.speculate(model, model, [[1, 2]], max_new_tokens=3)
     assert moved
+
+
+def test_no_kernel_that_plans_for_a_length_reads_on_a_gpu():
+    """In 16 bits cuDNN's would be first, and a cache's length is always new."""
+    torch = pytest.importorskip("torch")
+    write = get_wing("torch").module("generation.write")
+    flags = torch.backends.cuda
+    kernels = (flags.cudnn_sdp_enabled, flags.flash_sdp_enabled, flags.math_sdp_enabled)
+    before = [enabled() for enabled in kernels]
+    with write.any_length(torch.device("cuda")):
+        assert [enabled() for enabled in kernels] == [False, True, True]
+    assert [enabled() for enabled in kernels] == before
+    with write.any_length(torch.device("cpu")):
+        assert [enabled() for enabled in kernels] == before

@@ -295,6 +295,10 @@ def test_otter_gives_what_the_sandbox_gives(built, tmp_path):
     given = {t["name"]: t.get("score") for t in results["tests"]}
     due = {part.answer: part.points for part in assignment(built, slug).parts}
     assert {name: given[name] for name in due} == due | {"cash_flow": 0}
+    # What students see is the sandbox's report, not what an empty notebook gets.
+    (public,) = (t["output"] for t in results["tests"] if t["name"] == "Public Tests")
+    assert "must be one of" not in public
+    assert f"{next(iter(due))} results: All test cases passed!" in public
 
 
 def test_a_blank_notebook_is_marked(built, tmp_path):

@@ -62,6 +62,11 @@ def test_points_are_tenths_of_the_way_to_the_goal(value, share):
     assert made.score.value == pytest.approx(1 + abs(value - 3))
 
 
+def test_no_way_at_all_is_said_without_a_sign():
+    """The bound lies below the baseline: 0 divided by a negative number is -0."""
+    assert "That is 0% of the way" in report(guess(7), guess(7)).message
+
+
 def test_a_high_score_may_be_better():
     made = report(guess(5), guess(5), score=lambda got, truth: 5 - 0.5 * got.mean())
     assert made.score.value == 2.5

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,12 +18,12 @@ from marker import tables
 from marker.assignment import Assignment
 from marker.handed_in import find, read_roster
 from marker.isolation import WAYS, Ended, _name
-from marker.mark import Limits, _believe, find_alias, find_wing
+from marker.mark import Limits, _believe, _silent, find_alias, find_wing
 from marker.room import furnish
 from marker.tables import replace_file, strict
 from sandbox import cells, wire
 
-from course_lib.homework import EXERCISES
+from course_lib.homework import EXERCISES, make_marker
 from course_lib.homework.marking import Marking
 from course_lib.homework.running import Outcome, Task
 
@@ -66,6 +67,33 @@ def frame(text, data=b""):
 )
 def test_what_is_no_frame_is_not_read(raw):
     assert list(wire.frames(raw)) == []
+
+
+def test_frames_cost_what_they_hold_and_a_header_has_its_size():
+    class Counted(bytes):
+        copied = 0
+
+        def __getitem__(self, part):
+            found = bytes.__getitem__(self, part)
+            Counted.copied += len(found)
+            return found
+
+    raw = Counted(wire.frame({"part": 1}, [np.arange(3)]) * 500)
+    assert len(list(wire.frames(raw))) == 500
+    assert Counted.copied < len(raw)
+    long = wire.frame({"trouble": "a" * wire.LARGEST_OUTCOME})
+    assert not list(wire.frames(long, wire.LARGEST_OUTCOME))
+
+
+def test_no_word_leaves_a_process_that_held_a_solution():
+    marking = make_marker("attention", "torch", 3)
+    n = len(marking.task(seconds=1).cases)
+    report = marking.report([Outcome(trouble="return secret @ v")] * n)
+    assert "secret" in json.dumps(report.as_dict())
+    silent = _silent(report)
+    assert "secret" not in json.dumps(silent.as_dict())
+    assert silent.message == f"0 of {n} cases pass."
+    assert silent.share == report.share
 
 
 def test_an_outcome_counts_once_and_in_order():
@@ -273,6 +301,20 @@ def test_a_submission_is_read_whatever_wrote_it(name, raw, words):
         assert word in text
 
 
+def test_what_a_newer_python_wrote_and_this_one_cannot_read_is_not_marked():
+    made = json.loads(trial.notebook("x = 1", "type Rows = = list"))
+    for version, newer in (("3.99.1", True), ("3.11.0", False), ("", False)):
+        made["metadata"]["language_info"] = {"name": "python", "version": version}
+        if not newer:
+            assert len(cells.read("a.ipynb", json.dumps(made).encode())) == 2
+            continue
+        with pytest.raises(ValueError, match=r"3.99.1, and cell 2 .* no code"):
+            cells.read("a.ipynb", json.dumps(made).encode())
+    made["cells"].pop()
+    made["metadata"]["language_info"]["version"] = "3.99.1"
+    assert cells.read("a.ipynb", json.dumps(made).encode())
+
+
 def test_a_script_from_colab_is_python():
     (cell,) = cells.read("a.py", b"!pip install einops\nx = 1\n")
     assert "system('pip install einops')" in cell.code
@@ -376,6 +418,13 @@ def test_a_roster_joins_files_and_names_who_handed_in_nothing(tmp_path):
     assert (first.student, first.name) == ("s1", "Ada L.")
     assert (second.student, second.path) == ("s2", None)
     assert second.notes == ("nothing was handed in.",)
+    (tmp_path / "in" / "eve.ipynb").write_text("")
+    found = find(tmp_path / "in", read_roster(roster))
+    (eve,) = (one for one in found if one.student == "eve")
+    (tmp_path / "in" / "no.ipynb.txt").write_text("")  # as a browser saves it
+    (bo,) = (o for o in find(tmp_path / "in", read_roster(roster)) if o.student == "s2")
+    assert bo.path.name == "no.ipynb.txt"
+    assert eve.notes == ("the roster has no line for it.",)
     roster.write_text("name\nAda\n")
     with pytest.raises(ValueError, match="columns file and id"):
         read_roster(roster)
@@ -597,7 +646,7 @@ def test_an_assignment_that_makes_no_sense_is_refused(tmp_path, text, message):
         Assignment.read(tmp_path / "assignment.json")
 
 
-def test_the_command_marks_as_it_is_told(monkeypatch, tmp_path):
+def test_the_command_marks_as_it_is_told(monkeypatch, tmp_path, capsys):
     (tmp_path / "a.json").write_text(json.dumps(trial.paper(seed=None)))
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "ada.py").write_text("")
@@ -611,7 +660,18 @@ def test_the_command_marks_as_it_is_told(monkeypatch, tmp_path):
     ]
     options = ["--bare", "--jobs", "5", "--seconds", "7", "--megabytes", "13"]
     main([*paths, *options, "--explore-seconds", "11", "--student", "ADA"])
+    monkeypatch.setattr("os.geteuid", lambda: 1000, raising=False)
+    roster = tmp_path / "roster.csv"
+    roster.write_text("file,id\nbo,s2\n", "utf-8")
+    capsys.readouterr()
+    main([*paths, "--bare", "--roster", str(roster)])
+    said = capsys.readouterr().out
+    assert "Not in the roster: ada.\n" in said
+    assert "you are root" not in said
+    monkeypatch.setattr("os.geteuid", lambda: 0, raising=False)
     main([*paths, "--bare"])
+    assert "you are root" in capsys.readouterr().out
+    asked.pop()
     (_, first), (given, last) = asked
     assert first["again"] == ["ada"]
     assert first["jobs"] == 5
@@ -638,6 +698,13 @@ class Results:
 
     def __init__(self):
         self.test_files, self.scores, self.output = {"attend": 1, "head": 1}, {}, ""
+        self.cases = {
+            name: [SimpleNamespace(passed=False, message="of an empty notebook")]
+            for name in self.test_files
+        }
+
+    def get_result(self, name):
+        return SimpleNamespace(test_case_results=self.cases[name])
 
     def update_score(self, name, points):
         self.scores[name] = points
@@ -654,6 +721,10 @@ def test_otter_gives_no_mark_where_there_is_none():
     plugin.row, plugin.text = row("ada", 6.0, 2.5), "well"
     plugin.after_grading(results)
     assert (results.scores, results.output) == ({"attend": 6.0, "head": 2.5}, "well")
+    for part in plugin.row["parts"]:
+        (case,) = results.cases[part["answer"]]
+        report = part["report"]
+        assert (case.passed, case.message) == (report["passed"], report["message"])
     plugin.row = row("ada", 6.0, None)
     plugin.row["parts"][1]["report"]["flag"] = "above what can be known"
     with pytest.raises(RuntimeError, match="above what can be known"):

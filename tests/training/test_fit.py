@@ -423,6 +423,27 @@ def test_a_batch_in_parts_is_the_batch_at_once(wing):
         assert_close(w, weights[name])
 
 
+def test_of_means_each_parts_counts_the_same(wing):
+    ids, targets = (a[:6].copy() for a in tiny_data())
+    targets[:3, 1:] = PAD  # the first part has few that count
+    loss = mean_loss_of(wing)
+
+    def first(*rows, **options):
+        config = TrainConfig(steps=1, **options)
+        batches = [tuple(a[slice(*rows)] for a in (ids, targets))]
+        model = nano_model(wing, 0.0, "float64")
+        return wing.lib.fit(model, batches, loss, config=config).losses[0]
+
+    mean = (first(0, 3) + first(3, 6)) / 2
+    assert_close(first(0, 6, accumulate=2), mean)
+    assert abs(first(0, 6) - mean) > 1e-3
+
+
+def mean_loss_of(wing):
+    """A loss that is a mean, as many write it."""
+    return lambda model, ids, targets: wing.lib.cross_entropy(model(ids), targets)
+
+
 def test_the_stretches_between_looks_change_no_bit(wing):
     runs = [train(wing, steps=7, dropout=0.3, chunk=c)[1] for c in (2, 50)]
     assert runs[0].losses == runs[1].losses

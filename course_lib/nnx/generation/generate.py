@@ -5,19 +5,24 @@ behind the others, and the model reads on. With a cache (cache.py) it reads each
 once. The loop is in write.py.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from flax import nnx
 
 from course_lib.config.sampling import Sampling
 from course_lib.generation.beam_search import Hypothesis
-from course_lib.generation.inputs import generation_inputs
+from course_lib.generation.inputs import (
+    GenerationInputs,
+    gathered,
+    generation_inputs,
+    in_order,
+)
 from course_lib.nnx.evaluation import evaluating
 from course_lib.nnx.generation.write import rounded, write, write_beams
 from course_lib.nnx.gpt import GPT
 
-__all__ = ["beam_search", "generate"]
+__all__ = ["beam_search", "generate", "stream"]
 
 
 def generate(
@@ -29,17 +34,55 @@ def generate(
     stop: Iterable[Any] = (),
     seed: int = 0,
     use_cache: bool = True,
+    crop: bool = False,
     **how: Any,
 ) -> list[list[int]]:
     """Autoregressive generation: continue each prompt, one token after another."""
     sampling = Sampling(**how)
     ends = {"max_new_tokens": max_new_tokens, "stop_token": stop_token, "stop": stop}
-    given = generation_inputs(prompts, model, **ends, seed=seed)
+    given = generation_inputs(prompts, model, **ends, seed=seed, crop=crop)
+    return gathered(given, _columns(model, given, sampling, use_cache))
+
+
+def stream(
+    model: GPT,
+    prompts: Iterable[Any],
+    *,
+    max_new_tokens: int,
+    stop_token: int | None = None,
+    stop: Iterable[Any] = (),
+    seed: int = 0,
+    use_cache: bool = True,
+    crop: bool = False,
+    **how: Any,
+) -> Iterator[tuple[int, int]]:
+    """Streaming: the tokens of `generate`, one after another while it writes them.
+
+    The weights are those that the model has when it begins. The device is asked after
+    each token, so that `generate` is faster.
+    """
+    sampling = Sampling(**how)
+    ends = {"max_new_tokens": max_new_tokens, "stop_token": stop_token, "stop": stop}
+    given = generation_inputs(prompts, model, **ends, seed=seed, crop=crop)
+    return in_order(given, _columns(model, given, sampling, use_cache, at_once=1))
+
+
+def _columns(
+    model: GPT,
+    given: GenerationInputs,
+    how: Sampling,
+    use_cache: bool,
+    at_once: int | None = None,
+) -> Iterator[list[int]]:
+    """What `write` says, with a cache for as much as the model reads at once."""
+    length, most = given.ids.shape[1], given.most
+    room = rounded(length, None if most is None or length > most else most)
+    held = min(room, most or room)
     with evaluating(model):
-        room = rounded(given.ids.shape[1], model.positions.max_len)
-        cache = nnx.split(model.begin(len(given.ids), room)) if use_cache else None
-        n_prompt = rounded(int(given.lengths.max()), room)
-        return write(nnx.split(model), cache, given, room, n_prompt, sampling)
+        cache = nnx.split(model.begin(len(given.ids), held)) if use_cache else None
+        parts = nnx.split(model)
+    n_prompt = rounded(int(given.lengths.max()), held)
+    return write(parts, cache, given, room, n_prompt, how, at_once=at_once)
 
 
 def beam_search(

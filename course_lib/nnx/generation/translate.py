@@ -16,7 +16,7 @@ from jax import Array
 from jaxtyping import Bool, Int
 
 from course_lib.generation.beam_search import Hypothesis
-from course_lib.generation.inputs import translation_inputs
+from course_lib.generation.inputs import gathered, translation_inputs
 from course_lib.nnx.evaluation import evaluating
 from course_lib.nnx.extra.recurrent_seq2seq import RecurrentSeq2Seq
 from course_lib.nnx.generation.write import Parts, write, write_beams
@@ -41,7 +41,7 @@ def translate(
     with evaluating(model):
         parts = nnx.split(model)
     cache = _begin(parts, source, source_mask, max_new_tokens)
-    return write(parts, cache, given, max_new_tokens + 1)
+    return gathered(given, write(parts, cache, given, max_new_tokens + 1))
 
 
 @partial(jax.jit, static_argnames="max_len")

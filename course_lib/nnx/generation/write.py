@@ -3,11 +3,13 @@
 A writer is a model with `read(tokens, cache)`: logits after each of the newest tokens,
 which the cache, what its `begin` returned, takes in.
 
-The whole generation is one compiled program, a loop that stays on the device. It is
-compiled for sizes rounded up to a power of two, and for any sampler setting: another
-prompt, length, temperature or seed compiles nothing. More or longer stop words do.
+The loop is a compiled program that stays on the device, for a whole text or, where it
+streams, for a token at a time. It is compiled for sizes rounded up to a power of two,
+and for any sampler setting: another prompt, length, temperature or seed compiles
+nothing. More or longer stop words do.
 """
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -19,7 +21,7 @@ from jax import Array, lax
 
 from course_lib.config.sampling import GREEDY, Sampling
 from course_lib.generation.beam_search import Hypothesis, beam_search
-from course_lib.generation.inputs import GenerationInputs, new_tokens
+from course_lib.generation.inputs import GenerationInputs
 from course_lib.nnx.generation.sampling import (
     greedy,
     keep_min_p,
@@ -47,53 +49,76 @@ def write(
     room: int,
     n_prompt: int = 1,
     how: Sampling = GREEDY,
-) -> list[list[int]]:
-    """Put token after token behind the prompts, until each text has ended.
+    *,
+    at_once: int | None = None,
+) -> Iterator[list[int]]:
+    """Put token after token behind the prompts: at each place, those of all rows.
 
-    Without a cache, everything is read again for each token. There is room for `room`
-    tokens in a text; the first `n_prompt` are read at once. A translator's `GREEDY`
-    compiles nothing else.
+    Without a cache everything is read again for each token, and so is the newest of a
+    text that is longer than what the model reads at once. There is room for `room`
+    tokens in a text; the first `n_prompt` are read at once. The program goes `at_once`
+    places before it says which tokens they are; None means to the end. A translator's
+    `GREEDY` compiles nothing else.
     """
     stops = given.stops if len(given.stops) else np.array([[-2]])  # is no token's
     n = given.uniforms.shape[1]
-    ids = _compiled(
-        model,
-        cache,
-        _filled(given.ids.astype(np.int32), room),
-        given.lengths.astype(np.int32),
-        n,
-        uniforms=_filled(given.uniforms, rounded(n)),
-        how=None if how is GREEDY else _numbers(how),
-        stops=stops.astype(np.int32),
-        n_prompt=n_prompt,
-    )
-    return new_tokens(given, np.asarray(ids))
+    # Up to here the model has read all that there is, and a cache can hold it.
+    whole = given.end if given.most is None else min(given.most + 1, given.end)
+    ids = _filled(given.ids.astype(np.int32), room)
+    if cache is not None and n_prompt > 1 and given.start < whole:
+        cache = cache[0], _prompted(model, *cache, ids[:, :n_prompt], given.start - 1)
+    fixed = {
+        "lengths": given.lengths.astype(np.int32),
+        "n": n,
+        "uniforms": _filled(given.uniforms, rounded(n)),
+        "how": None if how is GREEDY else _numbers(how),
+        "stops": stops.astype(np.int32),
+        "window": min(room, given.most or room),
+    }
+    t, done = given.start, np.zeros(len(given.ids), bool)
+    while t < given.end and not np.asarray(done).all():
+        cache = cache if t < whole else None
+        end = given.end if cache is None else whole
+        begun, end = t, end if at_once is None else min(t + at_once, end)
+        graph, kept = cache or (None, None)
+        t, ids, done, kept = _compiled(model, graph, kept, ids, done, t, end, **fixed)
+        cache, t = cache and (graph, kept), int(t)
+        yield from np.asarray(ids)[:, begun:t].T.tolist()
 
 
-@partial(jax.jit, static_argnames="n_prompt")
+@partial(jax.jit, donate_argnames="kept")
+def _prompted(
+    parts: Parts, graph: nnx.GraphDef, kept: nnx.State, ids: Array, length: Array
+) -> nnx.State:
+    """What a cache holds when it has read the first `length` tokens.
+
+    Prompts are read at their rounded size. What lies behind is the future: no position
+    has attended to it, and the loop writes over it.
+    """
+    model, cache = nnx.merge(*parts), nnx.merge(graph, kept)
+    model.read(ids, cache)
+    cache.rewind(length)
+    return nnx.state(cache)
+
+
+@partial(jax.jit, static_argnames="window", donate_argnames="kept")
 def _compiled(
     parts: Parts,
-    cache_parts: Parts | None,
+    graph: nnx.GraphDef | None,
+    kept: nnx.State | None,
     ids: Array,
+    done: Array,
+    start: Array,
+    end: Array,
+    *,
     lengths: Array,
     n: Array,
-    *,
     uniforms: Array,
     how: Sampling | None,
     stops: Array,
-    n_prompt: int,
-) -> Array:
+    window: int,
+) -> tuple[Array, Array, Array, nnx.State | None]:
     model: Any = nnx.merge(*parts)
-    graph, kept = (None, None) if cache_parts is None else cache_parts
-    start, end = lengths.min(), lengths.max() + n
-    if graph is not None and n_prompt > 1:
-        # Prompts are read at their rounded size. What lies behind the shortest one's
-        # end is the future: no position has attended to it, and the loop writes over
-        # it. Its last token is read once more, so that the loop can begin with it.
-        cache = nnx.merge(graph, kept)
-        model.read(ids[:, :n_prompt], cache)
-        cache.rewind(start - 1)
-        kept = nnx.state(cache)
 
     def going_on(loop):
         t, _, done, _ = loop
@@ -102,7 +127,10 @@ def _compiled(
     def step(loop):
         t, ids, done, kept = loop
         if graph is None:
-            logits = lax.dynamic_index_in_dim(model.read(ids, None), t - 1, axis=1)
+            first = jnp.maximum(t - window, 0)
+            read = lax.dynamic_slice_in_dim(ids, first, window, axis=1)
+            logits = model.read(read, None)
+            logits = lax.dynamic_index_in_dim(logits, t - 1 - first, axis=1)
         else:
             cache = nnx.merge(graph, kept)
             newest = lax.dynamic_slice_in_dim(ids, t - 1, 1, axis=1)
@@ -122,8 +150,7 @@ def _compiled(
         done |= (ids[:, t] < 0).any()  # no token could be chosen: all end
         return t + 1, ids, done, kept
 
-    loop = start, ids, jnp.zeros(lengths.shape, bool), kept
-    return lax.while_loop(going_on, step, loop)[1]
+    return lax.while_loop(going_on, step, (start, ids, done, kept))
 
 
 def _stopped(ids: Array, t: Array, lengths: Array, stops: Array) -> Array:

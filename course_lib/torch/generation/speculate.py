@@ -21,7 +21,7 @@ from course_lib.generation.speculative import (
     unpenalized,
 )
 from course_lib.torch.evaluation import evaluating
-from course_lib.torch.generation.write import probabilities
+from course_lib.torch.generation.write import any_length, probabilities
 from course_lib.torch.gpt import GPT
 
 __all__ = ["speculate"]
@@ -49,7 +49,7 @@ class Reader:
             self.cache.rewind(start)
         device = next(self.model.parameters()).device
         ids = torch.tensor([text[start:]], device=device)
-        with torch.inference_mode():
+        with torch.inference_mode(), any_length(device):
             logits = self.model.read(ids, self.cache)[0, -n:].float()
             shares = probabilities(logits, self.how)
         self.known = list(text)

@@ -12,7 +12,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from course_lib.generation.beam_search import Hypothesis
-from course_lib.generation.inputs import translation_inputs
+from course_lib.generation.inputs import gathered, translation_inputs
 from course_lib.torch.evaluation import evaluating
 from course_lib.torch.extra.recurrent_seq2seq import RecurrentSeq2Seq
 from course_lib.torch.generation.write import write, write_beams
@@ -42,7 +42,7 @@ def translate(
     with evaluating(model), torch.inference_mode():
         memory = model.encode(source, source_mask=source_mask)
         cache = model.begin(memory, max_new_tokens, source_mask=source_mask)
-        return write(model, cache, given)
+        return gathered(given, write(model, cache, given))
 
 
 def beam_translate(

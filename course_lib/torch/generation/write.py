@@ -4,17 +4,19 @@ A writer is a model with `read(tokens, cache)`: logits after each of the newest 
 which the cache, what its `begin` returned, takes in.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from course_lib.config.sampling import GREEDY, Sampling
 from course_lib.generation.beam_search import Hypothesis, beam_search
-from course_lib.generation.inputs import GenerationInputs, new_tokens
+from course_lib.generation.inputs import GenerationInputs
 from course_lib.torch.generation.sampling import (
     greedy,
     keep_min_p,
@@ -25,23 +27,27 @@ from course_lib.torch.generation.sampling import (
 )
 
 
+@torch.inference_mode()
 def write(
     model: Any,
     cache: Any,
     given: GenerationInputs,
     how: Sampling = GREEDY,
-) -> list[list[int]]:
-    """Put token after token behind the prompts, until each text has ended.
+) -> Iterator[list[int]]:
+    """Put token after token behind the prompts: at each place, those of all rows.
 
-    Without a cache, everything is read again for each token.
+    Without a cache everything is read again for each token, and so is the newest of a
+    text that is longer than what the model reads at once.
     """
-    arrays = given.ids, given.lengths, given.uniforms, given.stops
+    arrays = given.ids, given.lengths, given.uniforms
     device = next(model.parameters()).device
-    ids, lengths, uniforms, stops = (torch.from_numpy(a).to(device) for a in arrays)
-    done, read = torch.zeros_like(lengths, dtype=torch.bool), 0
-    n, longest = uniforms.shape[1], int(given.lengths.max())
+    ids, lengths, uniforms = (torch.from_numpy(a).to(device) for a in arrays)
+    read, n, longest = 0, uniforms.shape[1], int(given.lengths.max())
     for t in range(given.start, given.end):
-        logits = model.read(ids[:, read:t], cache)[:, -1].float()
+        if given.most is not None and t > given.most:
+            cache, read = None, t - given.most
+        with any_length(device):
+            logits = model.read(ids[:, read:t], cache)[:, -1].float()
         read = 0 if cache is None else t
         if how.repetition_penalty != 1:
             seen = torch.zeros_like(logits, dtype=torch.bool)
@@ -53,26 +59,22 @@ def write(
             draw = (t - lengths).clamp(0, n - 1)
             uniform = uniforms.gather(1, draw[:, None])[:, 0]
             token = sample(_cut(logits, how), uniform)
-        scored = logits.amax(dim=-1).isfinite()
-        token = token.where(scored, -1)
+        token = token.where(logits.amax(dim=-1).isfinite(), -1)
         if t < longest:  # a longer prompt knows its next token
             token = torch.where(t < lengths, ids[:, t], token)
         ids[:, t] = token
-        if t >= given.start + n - 1:
-            done |= t >= lengths + n - 1
-        if len(stops):
-            done |= _stopped(ids[:, : t + 1], lengths, stops)
-        if (done.all() | ~scored.all()).item():
-            break
-    return new_tokens(given, ids.cpu().numpy())
+        yield token.tolist()
 
 
-def _stopped(ids: Tensor, lengths: Tensor, stops: Tensor) -> Tensor:
-    """Which texts, `B T`, end with a stop word that was written, not given."""
-    last = F.pad(ids, (stops.shape[1], 0))[:, None, -stops.shape[1] :]  # B 1 W
-    same = ((stops == last) | (stops == -1)).all(dim=-1)  # B K
-    written = ids.shape[1] - lengths[:, None] >= (stops != -1).sum(dim=-1)
-    return (same & written).any(dim=-1)
+def any_length(device: torch.device) -> AbstractContextManager[None]:
+    """Attention's kernels on a GPU without cuDNN's, which plans for each new length.
+
+    A cache is longer by one at each token, and in 16 bits, where that kernel comes
+    first, a plan takes longer than several tokens.
+    """
+    kernels = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION]
+    other = device.type != "cuda"
+    return nullcontext() if other else sdpa_kernel([*kernels, SDPBackend.MATH])
 
 
 def probabilities(logits: Tensor, how: Sampling) -> Tensor:
