@@ -66,7 +66,7 @@ def write(
         yield token.tolist()
 
 
-def any_length(device: torch.device) -> AbstractContextManager[None]:
+def any_length(device: torch.device) -> AbstractContextManager[Any]:
     """Attention's kernels on a GPU without cuDNN's, which plans for each new length.
 
     A cache is longer by one at each token, and in 16 bits, where that kernel comes
