@@ -76,6 +76,16 @@ def test_the_wheel_carries_its_license_and_every_extra(wheel):
     assert any(name.endswith("licenses/LICENSE") for name in wheel.namelist())
 
 
+def test_an_index_can_show_where_the_package_comes_from(wheel):
+    about = metadata(wheel)
+    # What is newer, twine and with it an index refuses.
+    assert about["Metadata-Version"] == "2.4"
+    urls = dict(line.split(", ") for line in about.get_all("Project-URL"))
+    assert urls.keys() == {"Documentation", "Repository", "Issues", "Changelog"}
+    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    assert urls["Repository"] == config["repository"]["url"]
+
+
 def test_all_places_that_name_the_version_agree(wheel):
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert metadata(wheel)["Version"] == course_lib.__version__ == citation["version"]
@@ -147,7 +157,7 @@ def test_make_and_the_notebooks_share_one_environment():
 def test_the_address_of_the_repository_stands_in_one_place():
     config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
     owner = "/".join(config["repository"]["url"].split("/")[-2:])
-    sources = [ROOT / "pyproject.toml", ROOT / "Makefile", ROOT / "README.md"]
+    sources = [ROOT / "Makefile", ROOT / "README.md"]
     sources += [*(ROOT / "book").glob("_ext/*.py"), *(ROOT / "book").glob("tools/*.py")]
     sources += (ROOT / "course_lib").rglob("*.py")
     assert [p.name for p in sources if owner in p.read_text(encoding="utf-8")] == []

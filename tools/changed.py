@@ -29,9 +29,10 @@ ABOUT = {
     "book/*.md": "tests/book/test_limits.py",
     "book/_ext/*": "tests/book/test_extensions.py",
     "book/figures/*": "tests/book/test_figures.py",
-    "_toc.yml": "tests/book/test_figures.py",  # the map of the pages
+    "_toc.yml": "tests/book/test_navigation.py",
     "_config.yml": "tests/book/test_extensions.py",
-    ".github/workflows/*": "tests/test_package.py",
+    ".github/*": "tests/tools/test_repository.py",
+    ".devcontainer/*": "tests/tools/test_repository.py",
 }
 
 

@@ -9,6 +9,7 @@
 - **Pictures** that cells draw are shown as WebP without loss, a quarter smaller. All
   have their size, so that nothing moves when they arrive, and arrive when one comes
   near them, unless they stand on the first screen.
+  A drawing says how wide it has to be for its smallest letters to be read (course.css).
 - **Scripts** wait until a page is read; those that search are on the page for
   searching. What the theme would say by a file of settings and by its last script,
   whether it is day or night, a page says itself, before anything is drawn.
@@ -280,6 +281,10 @@ Size = tuple[int, int]
 DRAWN = re.compile(r'(<img [^>]*?\bsrc="[^"]*?_images/([^"/]+))\.png(?=")')
 IMAGE = re.compile(r'<img (?![^>]*\bwidth=)[^>]*?\bsrc="([^":]+)"[^>]*?(?=\s*/?>)')
 LENGTH = re.compile(r'<svg[^>]*?\swidth="([\d.]+)(pt|px)?"[^>]*?\sheight="([\d.]+)')
+DRAWING = re.compile(r'(<img [^>]*?\bsrc="([^":]+\.svg)"[^>]*?\bstyle=")')
+# How matplotlib draws letters of 12 points: outlines of 100, made smaller.
+LETTERS = re.compile(r"scale\(([\d.]+) -[\d.]+\)")
+SMALLEST = 12  # pixels
 FIRST = 2  # so many pictures of a page may stand on the first screen
 
 
@@ -305,6 +310,20 @@ def size_of(path: Path) -> Size | None:
         return round(float(found[1]) * pixels), round(float(found[3]) * pixels)
     with Image.open(path) as picture:
         return picture.size
+
+
+@cache
+def least_width(path: Path) -> int:
+    """Give the width at which a drawing's smallest letters have their pixels."""
+    size = size_of(path)
+    letters = LETTERS.findall(path.read_text("utf-8")) if size else []
+    points = 100 * min(map(float, letters), default=0)
+    return round(size[0] * SMALLEST / (points * 4 / 3)) if size and points else 0
+
+
+def give_widths(page: str, measure: Callable[[str], int]) -> str:
+    """Tell the style sheet the least width of each drawing of a page."""
+    return DRAWING.sub(lambda m: f"{m[1]}--least: {measure(m[2])}px; ", page)
 
 
 def give_sizes(page: str, measure: Callable[[str], Size | None]) -> str:
@@ -349,6 +368,8 @@ SCRIPT = re.compile(
 # The theme says what Sphinx has said, twice.
 WINDOW = re.compile(r'\s*<meta name="viewport"[^>]*>')
 PATTERNS = [
+    # The first page has the book's name.
+    (r"<title>(.*) &#8212; \1</title>", r"<title>\1</title>"),
     # Scripts that wait, announced as if they did not, and the one that is empty.
     (r'\s*<link rel="preload" as="script"[^>]*>', ""),
     (r'\s*<script[^>]* src="[^"]*fontawesome\.js[^"]*"></script>', ""),
@@ -381,6 +402,8 @@ WORDINGS = {
         '?.[0] ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : '
         '"light")'
     ),
+    # Without JavaScript it is day: colors belong to one of the two.
+    'data-theme="auto">': 'data-theme="light">',
     # What a screen reader needs to name the parts of a page.
     '<summary><span class="toctree-toggle"': (
         '<summary aria-label="More pages"><span class="toctree-toggle"'
@@ -455,7 +478,13 @@ def lighten(app: Sphinx, exception: Exception | None) -> None:
         def measure(address: str, path: Path = path) -> Size | None:
             return size_of((path.parent / address).resolve())
 
-        page = give_sizes(repair(page, settings), measure)
+        def letters(address: str, path: Path = path) -> int:
+            return least_width((path.parent / address).resolve())
+
+        page = repair(page, settings)
+        if "--least" not in page:  # which an earlier build wrote
+            page = give_widths(page, letters)
+        page = give_sizes(page, measure)
         if page != text:
             path.write_text(page, "utf-8")
     LOGGER.info("[light_pages] %d pages, %d pictures smaller", len(before), len(small))

@@ -3,7 +3,8 @@
 - **Terms.** The first use of a term on a page leads to the glossary, the list in
   `book/appendices/words.md`: a line with a term and its other forms, then a definition
   that ends with links to where it is taught. There it isn't linked, nor where it is
-  bold. Titles, captions, code and links stay as they are.
+  bold. Titles, captions, code and links stay as they are. The link has the definition
+  as its title, which the page shows (course.js).
 - **Code.** Names of the package, in cells and in sentences, lead to their reference:
   `ct.GPT`, `data.grammar`. What a name stands for is read from the imports of its page.
 - **Other words.** A reader looks for "skip connection", and the page says *residual
@@ -33,6 +34,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.transforms import SphinxTransform
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
+from sphinx.util.index_entries import split_index_msg
 from sphinx.util.logging import getLogger
 
 LOGGER = getLogger(__name__)
@@ -40,6 +42,8 @@ LOGGER = getLogger(__name__)
 GLOSSARY = "appendices/words"
 LISTS = re.compile(r"\b(?:api|references)\b")  # pages of names and titles
 ENTRY = re.compile(r"^(\w.*)\n: (.*(?:\n  .*)*)", re.MULTILINE)
+NO_WORDS = re.compile(r",?\s*\[\]\([^)]*\)")  # a link that will get a title as its text
+MARKUP = re.compile(r"\[([^]]*)\]\([^)]*\)|[`*]")
 HOME = re.compile(r"\]\((?:#([\w-]+)|\.\./([\w/-]+)\.md)\)")
 BLOCK = re.compile(
     r'(<div class="highlight-(?:ipython3|python3?) .*?<pre>)(.*?)</pre>', re.S
@@ -73,10 +77,11 @@ Words = dict[str, list[str]]
 
 
 class Term(NamedTuple):
-    """An entry: how it is written, its id, and the pages that teach it."""
+    """An entry: how it is written, its id, its definition, the pages that teach it."""
 
     written: re.Pattern[str]
     place: str
+    says: str
     homes: set[str]
 
 
@@ -148,7 +153,9 @@ def read_terms(folder: str | Path) -> list[Term]:
         pattern = re.compile(rf"(?<![\w-])(?:{forms})s?(?![\w-])", re.IGNORECASE)
         taught = HOME.findall(definition)
         homes = {labels.get(label) or Path(page).stem for label, page in taught}
-        terms.append(Term(pattern, nodes.make_id(f"term-{written}"), homes))
+        says = MARKUP.sub(r"\1", NO_WORDS.sub("", definition))
+        says = " ".join(says.split()).rstrip(" .:") + "."
+        terms.append(Term(pattern, nodes.make_id(f"term-{written}"), says, homes))
     return terms
 
 
@@ -179,7 +186,11 @@ def link_terms(app: Sphinx, document: nodes.document, docname: str) -> None:
         _, match, term = min(found, key=lambda place: place[0])
         left.remove(term)
         link = nodes.reference(
-            "", match[0], refuri=f"{uri}#{term.place}", internal=True
+            "",
+            match[0],
+            refuri=f"{uri}#{term.place}",
+            internal=True,
+            reftitle=term.says,
         )
         link["classes"].append("term")
         after = nodes.Text(text[match.end() :])
@@ -289,6 +300,23 @@ class IndexWords(SphinxTransform):
             self.document.insert(0, keywords(mine))
 
 
+def keep_words(app: Sphinx) -> list[Any]:
+    """Before the search's index is written: add words of pages that were not.
+
+    Sphinx reads back what an earlier build knew of those, but not these entries.
+    """
+    if (index := getattr(app.builder, "indexer", None)) is not None:
+        for page, entries in app.env.get_domain("index").data["entries"].items():
+            if page in index._titles:
+                found = {
+                    (word, target or "", main)
+                    for kind, words, target, main, _ in entries
+                    for word in split_index_msg(kind, words)
+                }
+                index._index_entries.setdefault(page, sorted(found))
+    return []  # no pages of our own
+
+
 class ListWords(SphinxDirective):
     """`{words}`: the other words from A to Z, with links to where they are taught."""
 
@@ -322,6 +350,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("words", ListWords)
     app.add_post_transform(WordsForLinks)
     app.connect("env-check-consistency", say_unknown)
+    app.connect("html-collect-pages", keep_words)
     app.connect("doctree-resolved", link_words)
     app.connect("doctree-resolved", link_terms)
     app.connect("html-page-context", link_code)

@@ -42,6 +42,11 @@ from sphinxcontrib.bibtex.plugin import register_plugin
 from sphinxcontrib.bibtex.style.referencing import BracketStyle
 from sphinxcontrib.bibtex.style.referencing.author_year import AuthorYearReferenceStyle
 
+# What authors run stands beside what Sphinx loads.
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tools"))
+
+from addresses import pages_address
+
 LIMIT = 200  # characters of a description
 LEAST = 41  # a shorter sentence alone would say too little
 SENTENCE = re.compile(r"[.?!…](?=\s|$)")
@@ -63,7 +68,7 @@ ENTRANCE = """\
 """
 
 
-TOLD = re.compile(r'<meta (?:name="description"|property="og:[^"]+") [^>]*>')
+TOLD = re.compile(r'<meta (?=[^>]*\b(?:name="description"|property="og:[^"]+"))[^>]*>')
 GIVEN = re.compile(r'<meta content="([^"]*)" name="description"')
 STATIC = Path(__file__).resolve().parents[1] / "_static"
 LOST = """\
@@ -72,20 +77,6 @@ LOST = """\
 <a href="{root}{first}.html">first page</a> has a map of all pages, and the
 <a href="{root}search.html">search</a> finds words on them.</p>
 """
-
-
-def pages_address(repository: str) -> str:
-    """Give the address at which a repository's pages are published.
-
-    >>> pages_address("https://github.com/owner/name")
-    'https://owner.github.io/name/'
-    """
-    parts = urlparse(repository.rstrip("/"))
-    host = (parts.hostname or "").partition(".")[0]
-    owner, _, name = parts.path.strip("/").partition("/")
-    if name.lower() == f"{owner}.{host}.io".lower():
-        return f"https://{owner.lower()}.{host}.io/"
-    return f"https://{owner.lower()}.{host}.io/{name}/"
 
 
 def fill_in_addresses(_app: Sphinx, config: Config) -> None:

@@ -1,6 +1,7 @@
 // What a page does by itself: one switch for the two frameworks, which keeps the reader's
-// place; output that wraps where a long line would be cut off; pictures that a phone shows
-// larger; marks beside pages read.
+// place; output that wraps where a long line would be cut off, and boxes that fade where
+// they go on; pictures that a phone shows larger; previews of what links lead to; marks
+// beside pages read.
 (() => {
   "use strict";
   const NAMES = { torch: "PyTorch", nnx: "Flax NNX" };
@@ -69,6 +70,99 @@
       const longest = Math.max(...pre.textContent.split("\n").map((line) => line.length));
       if (longest > 88 && !/\S {3,}\S/.test(pre.textContent)) pre.classList.add("wraps");
       else if (scrolls[i]) pre.tabIndex = 0;
+    });
+  };
+
+  // What goes on to the right of its box fades there, until one has moved to its end.
+  const fadeEdges = () => {
+    const boxes = ".bd-article :is(pre, .pst-scrollable-table-container, .formula, figure > a)";
+    const look = (seen) => {
+      const on = seen.map((b) => b.scrollWidth - b.clientWidth - Math.ceil(b.scrollLeft) > 1);
+      seen.forEach((box, i) => box.classList.toggle("goes-on", on[i]));
+    };
+    const sizes = new ResizeObserver((changes) => look(changes.map((c) => c.target)));
+    for (const box of document.querySelectorAll(boxes)) {
+      sizes.observe(box); // once now, and when a tab or a fold opens
+      box.addEventListener("scroll", () => look([box]), { passive: true });
+    }
+  };
+
+  // What a link leads to, beside it: a term's definition and a cited work stand in the
+  // link's title, figures and equations on the page. Pointed at, focused, or touched once.
+  const previews = () => {
+    const source = (link) => {
+      const [page, id] = link.href.split("#");
+      if (page !== location.href.split("#")[0]) return null;
+      return document.getElementById(decodeURIComponent(id ?? ""))?.closest("figure, div.math");
+    };
+    const links = [...document.querySelectorAll(".bd-article a.reference.internal")]
+      .filter((link) => link.title || source(link));
+    if (!links.length) return;
+    const box = document.createElement("div");
+    box.id = "preview";
+    box.setAttribute("role", "tooltip");
+    box.hidden = true;
+    document.querySelector(".bd-article").append(box);
+    let shown = null, waiting;
+    const hide = () => {
+      clearTimeout(waiting);
+      shown?.removeAttribute("aria-describedby");
+      shown = null;
+      box.hidden = true;
+    };
+    const fill = (link) => {
+      if (link.dataset.preview) return box.replaceChildren(link.dataset.preview);
+      const copy = source(link).cloneNode(true);
+      for (const e of copy.querySelectorAll("button, .headerlink, .explore > :not(img)")) e.remove();
+      for (const e of [copy, ...copy.querySelectorAll("[id], [tabindex]")])
+        for (const name of ["id", "tabindex"]) e.removeAttribute(name);
+      for (const e of copy.querySelectorAll("img")) e.loading = "eager";
+      box.replaceChildren(copy);
+    };
+    const show = (link) => {
+      hide();
+      fill(link);
+      shown = link;
+      box.hidden = false;
+      link.setAttribute("aria-describedby", box.id);
+      // Under the line of the link, or over it where there is more room.
+      const line = link.getClientRects()[0], page = box.offsetParent.getBoundingClientRect();
+      const room = document.documentElement.clientWidth - box.offsetWidth - 8;
+      box.style.left = `${Math.max(8, Math.min(line.left, room)) - page.left}px`;
+      const top = document.querySelector(".bd-header-article")?.getBoundingClientRect().bottom ?? 0;
+      const under = innerHeight - line.bottom - 8, over = line.top - Math.max(top, 0) - 8;
+      box.style.maxHeight = "none";
+      const below = box.offsetHeight <= under || under >= over;
+      box.style.maxHeight = `${below ? under : over}px`;
+      box.style.top = `${(below ? line.bottom + 4 : line.top - box.offsetHeight - 4) - page.top}px`;
+    };
+    const soon = (act, time) => { clearTimeout(waiting); waiting = setTimeout(act, time); };
+    for (const link of links) {
+      if (link.title) link.dataset.preview = link.title;
+      link.removeAttribute("title");
+      let touched = false;
+      link.addEventListener("pointerdown", ({ pointerType }) => {
+        touched = pointerType === "touch" && shown !== link;
+      });
+      link.addEventListener("click", (event) => {
+        if (touched) { event.preventDefault(); show(link); }
+      });
+      link.addEventListener("focus", () => { if (link.matches(":focus-visible")) show(link); });
+      link.addEventListener("blur", hide);
+      link.addEventListener("pointerenter", ({ pointerType }) => {
+        if (pointerType === "mouse") soon(() => show(link), 250);
+      });
+      link.addEventListener("pointerleave", ({ pointerType }) => {
+        if (pointerType === "mouse") soon(hide, 250);
+      });
+    }
+    box.addEventListener("pointerenter", () => clearTimeout(waiting));
+    box.addEventListener("pointerleave", ({ pointerType }) => {
+      if (pointerType === "mouse") soon(hide, 250);
+    });
+    document.addEventListener("keydown", ({ key }) => { if (key === "Escape") hide(); });
+    document.addEventListener("pointerdown", ({ target }) => {
+      if (shown && !box.contains(target) && !shown.contains(target)) hide();
     });
   };
 
@@ -183,6 +277,8 @@
     readMarks();
     oldVersion();
     searchFromFile();
+    previews();
     wrapSentences(); // last: it measures, so that the browser lays the page out
+    fadeEdges();
   });
 })();

@@ -59,15 +59,15 @@ def ask() -> Figure:
         line["alpha"] = 0.45 + 0.5 * weight
         ax.plot([middle, x], [3.9, 2.6], solid_capstyle="butt", **line)
         ax.plot([x, middle], [1.1, -0.6], solid_capstyle="butt", **line)
-        box(ax, x, 2.15, 2.16, 0.9, word, fontsize=9.5)
+        box(ax, x, 2.15, 2.24, 0.9, word, fontsize=9.5)
         value = nouns.get(word, "")
         color = plot.COLORS["blue"] if value else GRAY
-        box(ax, x, 1.3, 2.16, 0.7, value, fontsize=9, ec=color, lw=1.0, color=color)
+        box(ax, x, 1.3, 2.24, 0.7, value, fontsize=9, ec=color, lw=1.0, color=color)
     label(ax, places[0] - 1.3, 2.15, "keys", ha="right", color=GRAY)
     label(ax, places[0] - 1.3, 1.3, "values", ha="right", color=GRAY)
     box(ax, middle, -1.1, 3.4, 0.95, "one", ec=plot.COLORS["blue"], lw=1.8)
     label(ax, middle - 2.1, -1.1, "output", ha="right", color=GRAY)
-    ax.set(xlim=(-4.0, places[-1] + 1.3), ylim=(-1.8, 5.1))
+    ax.set(xlim=(-3.2, places[-1] + 1.2), ylim=(-1.8, 5.1))
     ax.set_axis_off()
     return figure
 

@@ -53,7 +53,7 @@ def model() -> Figure:
         box(ax, middle, 4.35, PATCH - 2, 1.1, f"token {i + 1}", fc=TOKEN, **FRAME)
         arrow(ax, (middle, 5.0), (middle, 5.9), color=GRAY)
         arrow(ax, (middle, 7.4), (middle, 8.3), color=GRAY)
-    ax.text(WINDOW + 1, 3.05, "one linear map for all", va="center", color=GRAY)
+    ax.text(WINDOW + 1, 3.05, "one map for all", va="center", color=GRAY)
     ax.text(WINDOW + 1, 4.35, "+ its position", va="center", color=GRAY)
     text = "encoder: every patch looks at every patch"
     box(ax, WINDOW / 2, 6.7, WINDOW - 1, 1.4, text, **FRAME)

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 
 from course_lib import data, plot
 
-WIDTH, LINES = 74, 2  # of what it wrote
+WIDTH, LINES = 64, 2  # of what it wrote
 COUNTS = (2, 5)  # pieces in the n-grams that are shown
 
 
@@ -58,7 +58,7 @@ def presidents() -> Figure:
         y = 0.97 - row / len(samples)
         style = {"va": "top", "transform": below.transAxes}
         below.text(0, y, f"{step:,}", color=plot.COLORS["vermillion"], **style)
-        below.text(0.1, y, "\n".join(lines) + " …", color=INK, fontsize=9, **style)
+        below.text(0.12, y, "\n".join(lines) + " …", color=INK, fontsize=9, **style)
     for n in COUNTS:
         bits = told["counts"][str(n)]
         ax.axhline(bits, color=GRAY, ls="--", lw=1)

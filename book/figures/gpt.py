@@ -61,7 +61,7 @@ def flow() -> Figure:
     for y, text in ((0.6, "vectors"), (9.5, "forecasts"), (10.75, "what came")):
         ax.text(first - 1.3, y, text, ha="right", va="center", color=INK)
     ax.text(first - 1.3, -0.55, "tokens", ha="right", va="center", color=INK)
-    label(ax, last + 0.15, 11.55, "loss: $-\\log p$(grow)", fontsize=12, color=BACK)
+    label(ax, last - 0.2, 11.55, "loss: $-\\log p$(grow)", fontsize=12, color=BACK)
     # The way back: down the last column, and out to the words that it has read.
     side = last + 0.3
     path = {"color": BACK, "lw": 2.2, "zorder": 3}

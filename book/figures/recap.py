@@ -38,7 +38,7 @@ ROWS = (
 )
 BLOCK = slice(1, 13)  # the rows of a block
 PARTS = {"MultiHeadAttention": (2, 8), "FeedForward": (10, 12)}
-STEP, WIDTH, SIDE = 1.0, 4.6, 1.0
+STEP, WIDTH, SIDE = 1.0, 5.0, 0.9
 
 
 def _skip(ax: Axes, start: float, end: float) -> None:

@@ -135,11 +135,11 @@ def flow() -> Figure:
     box(ax, (right[0] + right[-1]) / 2, 3.85, width, 3.6, **style)
     for i, x in enumerate(right):
         color = INK if i else GRAY
-        label(ax, x, 0, GIVEN[i], fontsize=11, color=color)
+        label(ax, x, 0, GIVEN[i].replace("-", "-\n"), fontsize=11, color=color)
         for other in right[i + 1 :]:
             arrow(ax, (x + 0.1, 2.3), (other - 0.12, 3.5), color=shade(sky, 0.7), lw=1)
         arrow(ax, (x, 0.4), (x, 6.5), color=green, lw=2.5, zorder=0.7)
-        label(ax, x, 6.95, ASKED[i], fontsize=11, color=blue)
+        label(ax, x, 6.95, ASKED[i].replace("-", "-\n"), fontsize=11, color=blue)
     # Cross-attention: how the memory is read for the word "dix".
     asks, weights = right[3], (0.5, 0.5, 0.5, 2.6, 3.4)
     roof = 5.75

@@ -15,7 +15,7 @@ tests say which chapters it touched. Executing again changes no byte.
 
 It also writes what authors do not: the first cell, which installs the package in Colab
 (its address comes from `_config.yml`, so that a fork edits one line), the number of
-minutes under the title and, without a slug, the address in `CITATION.cff`.
+minutes under the title and, without a slug, the address in the files of `addresses.py`.
 """
 
 import argparse
@@ -31,13 +31,13 @@ from typing import Any, NamedTuple
 import jupytext
 import nbformat
 import yaml
+from addresses import refresh
 from kernels import KEY, describe_machine, kernel_environment
 from limits import SETUP_TAG, end_of_head, measure, write_minutes
 from nbformat import NotebookNode
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = "python book/tools/notebooks.py"
-CITED = re.compile(r"(?<=^repository-code: ).*$", re.MULTILINE)
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
@@ -271,17 +271,9 @@ def find_orphans(book: Path) -> list[str]:
     ]
 
 
-def cite(root: Path, url: str, *, write: bool) -> bool:
-    """Compare the address in `CITATION.cff` with the repository's."""
-    path = root / "CITATION.cff"
-    text = path.read_text("utf-8") if path.exists() else ""
-    right = CITED.sub(lambda _: url, text)
-    if write and right != text:
-        path.write_text(right, "utf-8")
-    return right == text
-
-
-def check(pairs: Sequence[Pair], orphans: Sequence[str], *, cited: bool = True) -> int:
+def check(
+    pairs: Sequence[Pair], orphans: Sequence[str], elsewhere: Sequence[str] = ()
+) -> int:
     """Say which pairs have come apart, and what mends them."""
     stale = [pair for pair in pairs if pair.problem is not None]
     for pair in stale:
@@ -293,9 +285,9 @@ def check(pairs: Sequence[Pair], orphans: Sequence[str], *, cited: bool = True) 
         print(f"Fix with: {COMMAND} {names}")
     if orphans:
         print(f"Remove, or bring the text back: {' '.join(orphans)}")
-    if not cited:
-        print(f"CITATION.cff: names another repository. Fix with: {COMMAND}")
-    return 1 if stale or orphans or not cited else 0
+    for name in elsewhere:
+        print(f"{name}: names another repository. Fix with: {COMMAND}")
+    return 1 if stale or orphans or elsewhere else 0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -317,10 +309,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             pairs = [read_pair(text, url) for text in texts]
             if options.slug:
                 return check(pairs, [])
-            cited = cite(options.root, url, write=False)
-            return check(pairs, find_orphans(book), cited=cited)
-        if not options.slug and not cite(options.root, url, write=True):
-            print("CITATION.cff: address refreshed")
+            elsewhere = refresh(options.root, url, write=False)
+            return check(pairs, find_orphans(book), elsewhere)
+        for name in [] if options.slug else refresh(options.root, url, write=True):
+            print(f"{name}: address refreshed")
         failed = 0
         for text in texts:
             try:

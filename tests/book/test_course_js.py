@@ -229,3 +229,156 @@ def test_the_button_forgets_all_of_it(read):
     assert read["forgotten"] == []
     assert read["left"] == "[]"
     assert read["hidden"]
+
+
+# Boxes that go on to the right
+
+FADES_BODY = f"""
+<article class="bd-article" style="width: 360px">
+<div class="cell_output">
+<pre id="wide" style="overflow: auto">{"1.00    2.00    " * 8}</pre></div>
+<div class="cell_output"><pre id="narrow">1.00    2.00</pre></div>
+<div class="pst-scrollable-table-container" id="table" style="overflow-x: auto">
+<table class="table printed">
+<tr><th>name</th>{"<td>1,000,000</td>" * 9}</tr></table></div>
+<figure id="drawing"><a href="#"><img alt="A drawing" src="drawing.svg"
+style="--least: 500px"></a></figure>
+<figure><explore-x class="explore" data-live></explore-x><figcaption>
+<span class="caption-number" id="live">Fig. 1</span></figcaption></figure>
+<figure><explore-x class="explore"></explore-x><figcaption>
+<span class="caption-number" id="still">Fig. 2</span></figcaption></figure>
+</article>
+"""
+FADES_ACTIONS = """
+const box = (id) => document.querySelector(`#${id}`);
+const fades = (e) => getComputedStyle(e).maskImage !== "none";
+const settled = async () => { await wait(50); return ["wide", "narrow", "table"]
+  .map((id) => fades(box(id))); };
+const start = await settled();
+for (const id of ["wide", "table"]) box(id).scrollLeft = 9999;
+for (const id of ["wide", "table"]) box(id).dispatchEvent(new Event("scroll"));
+const end = await settled();
+const first = box("table").querySelector("th").getBoundingClientRect().left;
+const link = box("drawing").firstElementChild;
+const picture = link.firstElementChild;
+const look = () => getComputedStyle(picture).filter;
+document.documentElement.dataset.theme = "light";
+const day = look();
+document.documentElement.dataset.theme = "dark";
+return { start, end, kept: first - box("table").getBoundingClientRect().left,
+  width: picture.getBoundingClientRect().width, scrolls: fades(link), day,
+  night: look(), badges: ["live", "still"].map((id) =>
+    getComputedStyle(box(id), "::after").content) };
+"""
+
+
+@pytest.fixture(scope="module")
+def faded(opened):
+    body = f'<main class="bd-content">{FADES_BODY}</main>'
+    return opened(HEAD, body, FADES_ACTIONS, (390, 844))
+
+
+def test_a_box_fades_where_it_goes_on_and_not_at_its_end(faded):
+    assert faded["start"] == [True, False, True]
+    assert faded["end"] == [False, False, False]
+
+
+def test_a_table_that_scrolls_keeps_its_first_column(faded):
+    assert faded["kept"] == pytest.approx(0, abs=1)
+
+
+def test_a_phone_shows_a_drawing_as_wide_as_its_letters_need(faded):
+    assert faded["width"] == 500
+    assert faded["scrolls"]
+
+
+def test_a_figure_that_has_come_alive_says_so(faded):
+    assert faded["badges"] == ['"live"', "none"]
+
+
+def test_by_night_a_drawing_turns_dark(faded):
+    assert faded["day"] == "none"
+    assert "invert" in faded["night"]
+
+
+# What a link leads to, before one goes there
+
+PREVIEW_BODY = """
+<article class="bd-article" style="position: relative">
+<p><a class="term reference internal" href="words.html#term-mask"
+title="What a query may not read.">mask</a> and
+<a class="reference internal" href="#fig-x">Fig. 1</a>,
+<a class="reference internal" href="other.html">elsewhere</a>.</p>
+<figure id="fig-x"><img id="inner" alt="A curve" src="x.svg"><figcaption>A curve.
+</figcaption></figure></article>
+"""
+PREVIEW_ACTIONS = """
+const [term, figure, other] = document.querySelectorAll("p a");
+const box = document.querySelector("#preview");
+const says = () => box.hidden ? null : box.textContent.trim();
+const press = (key) => document.dispatchEvent(new KeyboardEvent("keydown", { key }));
+const touch = (link) => {
+  link.dispatchEvent(new PointerEvent("pointerdown", { pointerType: "touch" }));
+  const click = new MouseEvent("click", { cancelable: true });
+  link.addEventListener("click", (event) => {
+    went = !event.defaultPrevented;
+    event.preventDefault();
+  }, { once: true });
+  link.dispatchEvent(click);
+  return went;
+};
+let went;
+const title = term.title;
+term.focus({ focusVisible: true });
+const focused = says(), described = term.getAttribute("aria-describedby");
+press("Escape");
+const escaped = [says(), document.activeElement === term];
+term.blur();
+figure.focus({ focusVisible: true });
+const shown = says(), ids = document.querySelectorAll("#fig-x, #inner").length;
+figure.blur();
+const left = says();
+other.focus({ focusVisible: true });
+const none = says();
+other.blur();
+const first = touch(term), seen = says(), second = touch(term);
+document.body.dispatchEvent(new PointerEvent("pointerdown", { bubbles: true }));
+const away = says();
+term.dispatchEvent(new PointerEvent("pointerenter", { pointerType: "mouse" }));
+await wait(400);
+const pointed = says();
+box.dispatchEvent(new PointerEvent("pointerenter", { pointerType: "mouse" }));
+term.dispatchEvent(new PointerEvent("pointerleave", { pointerType: "mouse" }));
+box.dispatchEvent(new PointerEvent("pointerenter", { pointerType: "mouse" }));
+await wait(400);
+return { title, focused, described, escaped, shown, ids, left, none, first, seen,
+  second, away, pointed, held: says() };
+"""
+
+
+@pytest.fixture(scope="module")
+def previewed(opened):
+    return opened(HEAD, PREVIEW_BODY, PREVIEW_ACTIONS)
+
+
+def test_the_keyboard_shows_a_definition_and_escape_hides_it(previewed):
+    assert previewed["focused"] == "What a query may not read."
+    assert previewed["described"] == "preview"
+    assert previewed["escaped"] == [None, True]
+    assert previewed["title"] == ""  # or the browser would show it as well
+
+
+def test_a_figure_is_shown_with_its_caption_and_no_name_twice(previewed):
+    assert previewed["shown"] == "A curve."
+    assert previewed["ids"] == 2
+    assert previewed["left"] is previewed["none"] is None
+
+
+def test_the_first_touch_shows_and_the_second_goes_there(previewed):
+    assert (previewed["first"], previewed["second"]) == (False, True)
+    assert previewed["seen"] == "What a query may not read."
+    assert previewed["away"] is None
+
+
+def test_a_preview_that_is_pointed_at_stays(previewed):
+    assert previewed["pointed"] == previewed["held"] == "What a query may not read."

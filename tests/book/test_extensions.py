@@ -443,6 +443,20 @@ def test_other_words_lead_to_their_page_and_section(book):
     assert links == ["#", "other.html", "#sec-part"]
 
 
+def test_a_page_that_is_not_written_again_keeps_its_words(tmp_path):
+    book = Book(tmp_path)
+    book.site = tmp_path / "_build" / "html"
+    book.write("\n```{toctree}\nother\n```\n")
+    (book.folder / "other.md").write_text("# Another\n")
+    (book.folder / "words.yml").write_text("{chapter: [a synonym], other: [its word]}")
+    for said in ("2 added, 0 changed", "0 added, 1 changed"):
+        status, _, messages = book.build("links")
+        assert status == 0, messages
+        assert said in messages
+        assert {"a synonym", "its word"} <= search_index(book)["indexentries"].keys()
+        book.write("\n```{toctree}\nother\n```\n\nMore of it.\n")
+
+
 def test_links_to_a_page_that_is_there_stay_links(book):
     links = [a["href"] for a in book.soup().select("p a[href^='other.html']")]
     assert len(links) >= 8

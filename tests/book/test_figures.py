@@ -50,6 +50,38 @@ def test_every_drawing_has_its_script():
     assert all(path.name.startswith(stems) for path in FIGURES.glob("*.svg"))
 
 
+# What was measured long ago, and code.
+OTHER = {"attention-cost", "long-sequences-cost", "recap-shapes"}
+
+
+def test_drawings_have_the_letters_of_the_pages_and_no_ground():
+    for path in FIGURES.glob("*.svg"):
+        if path.stem in OTHER:
+            continue
+        text = path.read_text("utf-8")
+        fonts = set(re.findall(r'<(?:path|g) id="(\w+(?:-\w+)*)-[0-9a-f]+"', text))
+        assert any(font.startswith("SourceSerif4") for font in fonts), path
+        ground = re.search(r'<g id="patch_1">.*?style="([^"]*)"', text, re.DOTALL)
+        assert "fill: none" in ground[1] or "opacity: 0" in ground[1], path
+
+
+def test_the_smallest_letters_fit_a_phone(tmp_path, monkeypatch):
+    """At 500 pixels, as wide as a phone shows a drawing: 12 pixels."""
+    sizes = []
+
+    def close(figure):
+        scale = 500 / (72 * figure.get_size_inches()[0])
+        sizes.extend(
+            scale * text.get_fontsize() for text in figure.findobj(mpl.text.Text)
+        )
+
+    monkeypatch.setattr(plt, "close", close)
+    script = shutil.copy(FIGURES / "tokens.py", tmp_path)
+    with mpl.rc_context():
+        runpy.run_path(str(script), run_name="__main__")
+    assert min(sizes) == pytest.approx(12)
+
+
 def test_bert_s_picture_shows_what_the_package_lays_out():
     tokens, types = load("bert").row()
     assert tokens.count("[CLS]") == 1

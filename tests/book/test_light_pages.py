@@ -9,7 +9,16 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 from fontTools import ttLib
-from light_pages import cut_style, give_sizes, link, linked, read_sheet, repair
+from light_pages import (
+    cut_style,
+    give_sizes,
+    give_widths,
+    least_width,
+    link,
+    linked,
+    read_sheet,
+    repair,
+)
 from PIL import Image
 from small_books import ROOT
 
@@ -243,3 +252,17 @@ ARGUMENT = '<em class="sig-param">a</em>,'
 def test_what_is_not_valid_is_repaired_and_scripts_wait(page, repaired):
     assert repair(page) == repaired
     assert repair(repaired) == repaired
+
+
+def test_a_drawing_says_how_wide_its_smallest_letters_want_it(tmp_path):
+    letters = "".join(
+        f'<g transform="translate(9 9) scale({size} -{size})"/>'
+        for size in (0.12, 0.09)
+    )
+    drawing = tmp_path / "drawing.svg"
+    drawing.write_text(f'<svg width="504pt" height="300pt">{letters}</svg>')
+    assert least_width(drawing) == 672  # nine points are twelve pixels
+    page = '<img alt="x" src="drawing.svg" style="width: 100%;"/><img src="a.png"/>'
+    given = give_widths(page, lambda name: least_width(tmp_path / name))
+    assert 'style="--least: 672px; width: 100%;"' in given
+    assert given.count("--least") == 1

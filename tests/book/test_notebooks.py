@@ -140,19 +140,34 @@ def test_a_new_address_is_written_everywhere_without_executing(pair):
     assert pair.tool("--check") == (0, "")
 
 
-def test_a_new_address_is_cited(pair):
-    citation = pair.root / "CITATION.cff"
-    cited = "title: A course\nrepository-code: https://example.org/{}\nkeywords: []\n"
-    citation.write_text(cited.format("owner/course"))
+ADDRESSED = {
+    "CITATION.cff": "url: {site}\nrepository-code: {url}\nkeywords: []\n",
+    "pyproject.toml": 'Documentation = "{site}"\nIssues = "{url}/issues"\n',
+    ".github/ISSUE_TEMPLATE/config.yml": "  - name: A\n    url: {url}/discussions\n",
+}
+
+
+def test_a_new_address_is_written_where_it_can_t_be_asked_for(pair):
+    def right(owner):
+        url = f"https://example.org/{owner}/course"
+        site = f"https://{owner}.example.io/course/"
+        return {n: text.format(url=url, site=site) for n, text in ADDRESSED.items()}
+
+    def stored():
+        return {name: (pair.root / name).read_text() for name in ADDRESSED}
+
+    for name, text in right("owner").items():
+        (pair.root / name).parent.mkdir(parents=True, exist_ok=True)
+        (pair.root / name).write_text(text)
     assert pair.tool("--check") == (0, "")
     edit(pair.root / "_config.yml", "example.org/owner", "example.org/fork")
     pair.tool("chapter")  # one chapter alone is no reason to look at other files
-    assert citation.read_text() == cited.format("owner/course")
+    assert stored() == right("owner")
     status, said = pair.tool("--check")
     assert status == 1
     assert said.startswith("CITATION.cff: names another repository. Fix with: ")
     assert "CITATION.cff: address refreshed" in pair.tool()[1]
-    assert citation.read_text() == cited.format("fork/course")
+    assert stored() == right("fork")
     assert pair.tool("--check") == (0, "")
 
 

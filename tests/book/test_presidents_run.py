@@ -5,7 +5,7 @@ from datetime import date
 
 import numpy as np
 import pytest
-from book_scripts import as_stored, load, stored_run
+from book_scripts import load, stored_run
 from safetensors.numpy import load_file
 
 from course_lib import data

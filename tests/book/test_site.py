@@ -78,6 +78,11 @@ def read(page):
     return Reader((SITE / page).read_text("utf-8"))
 
 
+@cache
+def read_text(page):
+    return (SITE / page).read_text("utf-8")
+
+
 def hosts(text):
     return {match[0].rpartition("//")[2] for match in OUTSIDE.finditer(text)}
 
@@ -274,7 +279,7 @@ def test_other_words_are_found_and_listed():
     index = (SITE / "searchindex.js").read_text("utf-8")
     index = json.loads(index[index.index("{") : index.rindex("}") + 1])
     words = yaml.safe_load((ROOT / "book" / "words.yml").read_text("utf-8"))
-    listed = " ".join(read("book/appendices/words.html").words)
+    listed = " ".join(read("book/appendices/words.html").words).replace("’", "'")
     there = find_labels(tuple(ROOT / f"{name}.md" for name in FILES)).keys()
     there |= {name.removeprefix("book/") for name in FILES}
     assert len(words.keys() & there) > 5
@@ -310,7 +315,51 @@ def test_the_book_s_address_leads_to_its_first_page_and_has_a_name_and_an_icon()
     assert refresh["content"] == f"0; url={FILES[0]}.html"
     (icon,) = [a["href"] for a in reader.all("link") if a.get("rel") == "icon"]
     assert (SITE / icon).is_file()
-    assert "<title>" in (SITE / "index.html").read_text("utf-8")
+    entrance, first = (
+        (SITE / name).read_text("utf-8") for name in ("index.html", f"{FILES[0]}.html")
+    )
+    assert f"<title>{CONFIG['title']}</title>" in entrance
+    assert f"<title>{CONFIG['title']}</title>" in first
+    assert 'name="description"' in entrance
+
+
+def test_a_page_without_javascript_has_the_colors_of_the_day():
+    for page in PAGES:
+        assert page == "index.html" or 'data-theme="light"' in read_text(page), page
+
+
+def test_terms_and_works_say_what_they_are_where_they_are_linked():
+    page = read("book/similarity/attention.html").all("a")
+    terms = [a for a in page if "term" in a.get("class", "").split()]
+    works = [a for a in page if "/references.html#" in a.get("href", "")]
+    assert terms
+    assert works
+    for link in terms + works:
+        assert link.get("title", "").endswith("."), link
+        assert not re.search(r"[][`]", link["title"]), link
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_a_table_has_the_words_that_a_cell_printed(name):
+    notebook = nbformat.read(ROOT / f"{name}.ipynb", as_version=nbformat.NO_CONVERT)
+    printed = "".join(
+        "".join(output.get("text", ""))
+        for cell in notebook.cells
+        if cell.cell_type == "code"
+        for output in cell.outputs
+    )
+    words = "".join(printed.split())
+    for table in re.findall(
+        r'<table class="table printed">.*?</table>',
+        read_text(f"{name}.html"),
+        re.DOTALL,
+    ):
+        rows = re.findall(r"<tr>(.*?)</tr>", table, re.DOTALL)
+        body = [row for row in rows if 'scope="col' not in row]
+        assert len(body) > 1
+        for row in body:
+            cells = html.unescape(re.sub(r"<[^>]*>", "", row))
+            assert "".join(cells.split()) in words, row
 
 
 def test_no_list_is_empty():

@@ -58,6 +58,19 @@ def test_another_word_leads_to_the_section_that_it_names(search, query, section)
         ("pip+install", "setup"),
         ("exercise+solutions", "lists"),
         ("homework+notebooks", "homework"),
+        # Asked in words of their own, of which no page has all.
+        ("what+is+an+embedding", "embeddings"),
+        ("how+does+chatgpt+work", "gpt"),
+        ("do+i+need+a+gpu%3F", "setup"),
+        ("how+is+homework+graded", "homework"),
+        ("syllabus+for+a+semester", "instructors"),
+        ("students+cheat+with+chatgpt", "homework"),
+        ("slides", "instructors"),
+        ("load+llama+weights", "pretrained"),
+        ("fine-tune+bert+on+my+own+data", "bert-uses"),
+        ("train+on+multiple+gpus", "scale"),
+        ("forecast+inflation+with+a+transformer", "forecasting-macro"),
+        ("how+to+save+and+load+a+model", "using"),
     ],
 )
 def test_a_question_leads_to_its_page(search, query, page):
@@ -80,3 +93,13 @@ def test_the_reference_comes_after_all_lessons(search, query):
     assert any(api)
     assert not all(api)
     assert api == sorted(api)
+
+
+def test_an_excerpt_has_none_of_the_page_s_buttons(browser):
+    page = browser.new_page()
+    page.goto((SITE / "search.html").as_uri())
+    text = (SITE / "book/similarity/attention-in-depth.html").read_text("utf-8")
+    read = page.evaluate("text => Search.htmlToText(text, '')", text)
+    for furniture in (".pdf", "Contents", "Colab", "Print", "Back to top"):
+        assert furniture not in read, furniture
+    assert read.strip().startswith("Attention in depth")
