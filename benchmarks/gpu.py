@@ -75,7 +75,7 @@ class PlainGPT(nn.Module):
 
 def ours() -> GPTConfig:
     """The sizes, as ours has them."""
-    sizes = {"d_model": WIDTH, "n_layers": LAYERS, "n_heads": HEADS}
+    sizes: dict[str, Any] = {"d_model": WIDTH, "n_layers": LAYERS, "n_heads": HEADS}
     return GPTConfig(vocab_size=VOCAB, max_len=LENGTH, **sizes)
 
 
@@ -96,9 +96,13 @@ def trained(name: str) -> Callable[[], object]:
         model = cn.GPT(ours(), rngs=nnx.Rngs(0))
         return lambda: cn.fit(model, batches, nnx_loss, config=short)
     kind = name.removesuffix(COMPILED)
-    makers = {PLAIN: PlainGPT, THEIRS: theirs, OURS: lambda: ct.GPT(ours())}
+    makers: dict[str, Any] = {
+        PLAIN: PlainGPT,
+        THEIRS: theirs,
+        OURS: lambda: ct.GPT(ours()),
+    }
     model = makers[kind]().to(DEVICE)
-    model = torch.compile(model) if name != kind else model
+    model: Any = torch.compile(model) if name != kind else model
     if kind == OURS:
         return lambda: ct.fit(model, batches, torch_loss, config=short)
 

@@ -130,7 +130,7 @@ def check_scores(
             f"{tuple(mask.shape)}. A mask for each sequence of a batch gets its head "
             "axis with mask[:, None]."
         )
-    shape = () if mask is None else tuple(mask.shape)
+    shape = tuple(getattr(mask, "shape", ()))
     if shape == (q[0], k[-2]) and shape[0] not in (1, q[-2]):
         raise ValueError(
             "mask must have a row for each query (T S): got "

@@ -48,7 +48,7 @@ def fused_attention(
         return jax.nn.dot_product_attention(*given, **how).swapaxes(-2, -3)
     mask = narrow_mask(mask, q, k, causal=causal, window=window, offset=offset)
     k, v = (repeat_heads(t, q.shape[-3]) for t in (k, v))
-    if dropping:
+    if dropout is not None and dropping:
         rules = {"mask": mask, "bias": score_bias, "scale": scale, "cap": cap}
         weights = attention(q, k, v, **rules)[1]
         return dropout(weights) @ v

@@ -82,7 +82,7 @@ def write(
         begun, end = t, end if at_once is None else min(t + at_once, end)
         graph, kept = cache or (None, None)
         t, ids, done, kept = _compiled(model, graph, kept, ids, done, t, end, **fixed)
-        cache, t = cache and (graph, kept), int(t)
+        cache, t = None if graph is None else (graph, kept), int(t)
         yield from np.asarray(ids)[:, begun:t].T.tolist()
 
 
