@@ -27,7 +27,6 @@ from course_lib.torch.generation.sampling import (
 )
 
 
-@torch.inference_mode()
 def write(
     model: Any,
     cache: Any,
@@ -46,23 +45,23 @@ def write(
     for t in range(given.start, given.end):
         if given.most is not None and t > given.most:
             cache, read = None, t - given.most
-        with any_length(device):
+        with torch.inference_mode(), any_length(device):
             logits = model.read(ids[:, read:t], cache)[:, -1].float()
-        read = 0 if cache is None else t
-        if how.repetition_penalty != 1:
-            seen = torch.zeros_like(logits, dtype=torch.bool)
-            seen.scatter_(1, ids[:, :t], True)
-            logits = penalize_repetition(logits, seen, how.repetition_penalty)
-        if how.temperature == 0:
-            token = greedy(logits)
-        else:
-            draw = (t - lengths).clamp(0, n - 1)
-            uniform = uniforms.gather(1, draw[:, None])[:, 0]
-            token = sample(_cut(logits, how), uniform)
-        token = token.where(logits.amax(dim=-1).isfinite(), -1)
-        if t < longest:  # a longer prompt knows its next token
-            token = torch.where(t < lengths, ids[:, t], token)
-        ids[:, t] = token
+            read = 0 if cache is None else t
+            if how.repetition_penalty != 1:
+                seen = torch.zeros_like(logits, dtype=torch.bool)
+                seen.scatter_(1, ids[:, :t], True)
+                logits = penalize_repetition(logits, seen, how.repetition_penalty)
+            if how.temperature == 0:
+                token = greedy(logits)
+            else:
+                draw = (t - lengths).clamp(0, n - 1)
+                uniform = uniforms.gather(1, draw[:, None])[:, 0]
+                token = sample(_cut(logits, how), uniform)
+            token = token.where(logits.amax(dim=-1).isfinite(), -1)
+            if t < longest:  # a longer prompt knows its next token
+                token = torch.where(t < lengths, ids[:, t], token)
+            ids[:, t] = token
         yield token.tolist()
 
 
