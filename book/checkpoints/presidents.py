@@ -177,8 +177,14 @@ def prepare() -> tuple[BPE, Text, Text]:
 
 def settings() -> dict[str, float]:
     """What a run must not change on its way, beside the model and the text."""
-    rates = {"muon": MUON, "adam": ADAM, "least": LEAST, "warmup": WARMUP}
-    return rates | {"length": LENGTH, "batch": BATCH}
+    return {
+        "muon": MUON,
+        "adam": ADAM,
+        "least": LEAST,
+        "warmup": WARMUP,
+        "length": LENGTH,
+        "batch": BATCH,
+    }
 
 
 class Run:

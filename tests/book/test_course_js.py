@@ -243,6 +243,10 @@ FADES_BODY = f"""
 <tr><th>name</th>{"<td>1,000,000</td>" * 9}</tr></table></div>
 <figure id="drawing"><a href="#"><img alt="A drawing" src="drawing.svg"
 style="--least: 500px"></a></figure>
+<figure><explore-x class="explore" data-live></explore-x><figcaption>
+<span class="caption-number" id="live">Fig. 1</span></figcaption></figure>
+<figure><explore-x class="explore"></explore-x><figcaption>
+<span class="caption-number" id="still">Fig. 2</span></figcaption></figure>
 </article>
 """
 FADES_ACTIONS = """
@@ -263,7 +267,8 @@ const day = look();
 document.documentElement.dataset.theme = "dark";
 return { start, end, kept: first - box("table").getBoundingClientRect().left,
   width: picture.getBoundingClientRect().width, scrolls: fades(link), day,
-  night: look() };
+  night: look(), badges: ["live", "still"].map((id) =>
+    getComputedStyle(box(id), "::after").content) };
 """
 
 
@@ -285,6 +290,10 @@ def test_a_table_that_scrolls_keeps_its_first_column(faded):
 def test_a_phone_shows_a_drawing_as_wide_as_its_letters_need(faded):
     assert faded["width"] == 500
     assert faded["scrolls"]
+
+
+def test_a_figure_that_has_come_alive_says_so(faded):
+    assert faded["badges"] == ['"live"', "none"]
 
 
 def test_by_night_a_drawing_turns_dark(faded):

@@ -127,3 +127,31 @@ def test_the_intervals_cover_within_their_binomial_error(page, rng, place):
     off = 3 * (0.95 * 0.05 / DRAWS) ** 0.5
     for found in hits.values():
         assert abs(found / DRAWS - 0.95) < off
+
+
+@pytest.mark.parametrize("shuffled", [False, True], ids=["label", "shuffled"])
+def test_with_folds_they_cover_too_and_a_shuffled_label_is_not_found(
+    page, rng, shuffled
+):
+    """The spread over draws is the standard error, though the models overfit."""
+    text = rng.standard_normal((1200, 25))
+    label = (text[:, 0] + rng.standard_normal(1200) > 0.5).astype(float)
+    other = text[:, 0] + rng.standard_normal(1200)
+    if shuffled:
+        label = rng.permutation(label)
+    truth, found = np.polyfit(label, other, 1)[0], []
+    for _ in range(200):
+        checked, fold = rng.permutation(1200)[:CHECKED], np.arange(CHECKED) % 4
+        guesses = page["guess"](text, checked, label[checked], fold)
+        given, row = (regression(other), guesses, checked, label[checked], fold), []
+        for trust in (0, 1, page["corrected"](*given)[2]):
+            slopes, error, _ = page["corrected"](*given, trust)
+            row.append((slopes[1], page["standard_error"](error, CHECKED / 1200)))
+        found.append(row)
+    slopes, errors = np.moveaxis(np.array(found), -1, 0)
+    covered = (abs(slopes - truth) <= 1.96 * errors).mean(axis=0)
+    assert covered == pytest.approx(np.full(3, 0.95), abs=0.06)  # four standard errors
+    ratio = errors.mean(axis=0) / slopes.std(axis=0)
+    assert ratio == pytest.approx(np.ones(3), abs=0.2)  # again four
+    if shuffled:
+        assert (abs(slopes) > 1.96 * errors).mean() < 0.15
