@@ -130,8 +130,8 @@ def check_scores(
             f"{tuple(mask.shape)}. A mask for each sequence of a batch gets its head "
             "axis with mask[:, None]."
         )
-    shape = tuple(getattr(mask, "shape", ()))
-    if shape == (q[0], k[-2]) and shape[0] not in (1, q[-2]):
+    shape: Shape = tuple(getattr(mask, "shape", ()))
+    if shape == (q[0], k[-2]) and q[0] not in (1, q[-2]):
         raise ValueError(
             "mask must have a row for each query (T S): got "
             f"{shape}, a row for each sequence of a batch. A padding mask gets the "
