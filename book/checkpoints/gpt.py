@@ -69,13 +69,13 @@ def from_script(text: str) -> dict[str, np.ndarray]:
 
 
 def main(folder: Path) -> None:
-    """Train and write both files, without a folder of one's own each in its place."""
+    """Train and write both files; each to its place, if no other folder is named."""
     trained = train()["model"].state_dict()
     weights = {name: a.numpy().astype("<f2") for name, a in trained.items()}
-    own = folder != store.SCRIPTS
     (folder / "gpt.js").write_text(as_script(weights), "utf-8")
-    file = (folder if own else store.TRAINED) / "gpt.safetensors"
-    save_file(weights, file, {"format": "course_lib weights 1"})
+    folder = store.TRAINED if folder == store.SCRIPTS else folder
+    metadata = {"format": "course_lib weights 1"}
+    save_file(weights, folder / "gpt.safetensors", metadata)
 
 
 if __name__ == "__main__":
