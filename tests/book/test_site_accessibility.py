@@ -17,7 +17,7 @@ from small_books import ROOT, contents
 SITE = ROOT / "_build" / "html"
 PAGES = [f"{name}.html" for name, _ in contents()]
 PAGES += ["search.html", "genindex.html"]
-PAGES += [f"api/{name}.html" for name in ("gpt", "config.gpt", "oracle.models", "plot")]
+PAGES += [f"api/{name}.html" for name in ("gpt", "config.gpt", "oracle.block", "plot")]
 AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js").read_text("utf-8")
 
 pytestmark = pytest.mark.skipif(
