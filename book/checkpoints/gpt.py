@@ -1,13 +1,14 @@
 """Train the model of the page on GPT as the page does, for its live figure.
 
-    python book/checkpoints/gpt.py               # into book/_static/explore/weights
+    python book/checkpoints/gpt.py               # where the book reads them
     python book/checkpoints/gpt.py some/folder   # into another folder
 
 The cells of the page run as they stand there, those of PyTorch only, up to its
-training: a quarter of a minute. The file, gpt.js, is a script, since a page opened from
-a folder may load nothing else. It holds the weights under the page's names, as 16-bit
-numbers in base64, and the language: words, and from each state of its source (class of
-the next word, probability, next state).
+training: a quarter of a minute. The file gpt.js, in book/_static/explore/weights, is a
+script, since a page opened from a folder may load nothing else. It holds the weights
+under the page's names, as 16-bit numbers in base64, and the language: words, and from
+each state of its source (class of the next word, probability, next state). The file
+gpt.safetensors, in course_lib/data/trained, holds the same 16-bit numbers for Python.
 """
 
 import base64
@@ -18,6 +19,7 @@ from typing import Any
 import numpy as np
 import store
 from page_cells import run_cells
+from safetensors.numpy import save_file
 
 from course_lib import data
 
@@ -67,10 +69,13 @@ def from_script(text: str) -> dict[str, np.ndarray]:
 
 
 def main(folder: Path) -> None:
-    """Train and write the file."""
-    weights = train()["model"].state_dict()
-    text = as_script({name: a.numpy() for name, a in weights.items()})
-    (folder / "gpt.js").write_text(text, "utf-8")
+    """Train and write both files; each to its place, if no other folder is named."""
+    trained = train()["model"].state_dict()
+    weights = {name: a.numpy().astype("<f2") for name, a in trained.items()}
+    (folder / "gpt.js").write_text(as_script(weights), "utf-8")
+    folder = store.TRAINED if folder == store.SCRIPTS else folder
+    metadata = {"format": "course_lib weights 1"}
+    save_file(weights, folder / "gpt.safetensors", metadata)
 
 
 if __name__ == "__main__":

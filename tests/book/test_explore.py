@@ -16,12 +16,13 @@ import pytest
 import stills
 import torch
 from book_scripts import cell, load
+from safetensors.numpy import load_file
 from small_books import ROOT, contents
 
 from course_lib import oracle
 from course_lib import torch as ct
 from course_lib.config import GPTConfig
-from course_lib.data import addresses, engel, english, grammar, presidents
+from course_lib.data import addresses, engel, english, grammar, presidents, trained
 from course_lib.oracle.block import block
 from course_lib.oracle.norm import norm
 from course_lib.oracle.weights import part
@@ -513,6 +514,9 @@ def test_the_live_gpt_has_the_model_of_its_page(shipped):
     text = (FOLDER / "weights" / "gpt.js").read_text("utf-8")
     assert load("gpt", "checkpoints").as_script(shipped) == text
     assert len(text) < 170_000
+    for_python = load_file(trained("gpt"))  # the same numbers
+    assert for_python.keys() == shipped.keys()
+    assert all((for_python[name] == a).all() for name, a in shipped.items())
     names = {"torch": torch, "nn": torch.nn, "ct": ct}
     exec(cell("gpt", "class GPT(").removeprefix(":tags: [torch]\n"), names)
     model, language = names["GPT"](SMALL_GPT), grammar()
