@@ -30,8 +30,9 @@ def run(ax: Axes, y: float, subject: str) -> None:
     for block in LEFT:
         for head in range(1, N_HEADS + 1):
             here = (block, head) == SWAPPED
-            colors = {"fc": shade(SWAP, 0.35), "ec": SWAP} if here else {"ec": GRAY}
-            box(ax, place(block, head), y, 0.5, 0.6, f"{head}", **colors, fontsize=12)
+            fc, ec = (shade(SWAP, 0.35), SWAP) if here else ("white", GRAY)
+            x = place(block, head)
+            box(ax, x, y, 0.5, 0.6, f"{head}", fc=fc, ec=ec, fontsize=12)
 
 
 def swap() -> Figure:
