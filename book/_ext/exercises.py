@@ -179,11 +179,13 @@ def find_live(document: nodes.document) -> Iterator[Found]:
 def find_traps(document: nodes.document) -> Iterator[Found]:
     """List what goes wrong: the sections under the one of that name, or itself."""
     for section in document.findall(nodes.section):
-        if section[0].astext() != TRAPS:
-            continue
+        title = section[0].astext()
+        if title.startswith(f"{TRAPS}: "):
+            yield section["ids"][0], title.removeprefix(f"{TRAPS}: ").capitalize()
         below = [node for node in section.children if isinstance(node, nodes.section)]
-        for node in below or [section]:
-            yield node["ids"][0], node[0].astext()
+        if title == TRAPS and not list(document.findall(ListOf)):
+            for node in below or [section]:
+                yield node["ids"][0], node[0].astext()
 
 
 def collect(app: Sphinx, document: nodes.document) -> None:

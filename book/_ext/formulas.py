@@ -14,6 +14,7 @@ from docutils import nodes
 from math_core import LatexError, LatexToMathML
 from sphinx.application import Sphinx
 from sphinx.locale import _
+from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.logging import getLogger
 from sphinx.util.math import get_node_equation_number
 from sphinx.writers.html5 import HTML5Translator
@@ -22,6 +23,8 @@ LOGGER = getLogger(__name__)
 CONVERTER = LatexToMathML(fancy_error=False)
 # After a script letter: the chancery form, which is the font's own.
 FORM = "\ufe00"
+# The sign of a root reaches down to where a tall letter stands.
+STRUT = '<mpadded width="0"><mphantom><mi>d</mi></mphantom></mpadded>'
 # More room before the next line, `\\[1ex]`, is a thing of the style sheet.
 ROOM = re.compile(r"\\\\\s*\[[\d.]+\s*\w+\]")
 
@@ -46,7 +49,8 @@ def mathml(node: nodes.Element) -> str:
     tex, display = read_formula(node)
     try:
         made = CONVERTER.convert_with_local_state(tex, displaystyle=display)
-        return made.replace(FORM, "")
+        made = made.replace(FORM, "")
+        return re.sub(r"(<msqrt>)(?=<mi>n</mi></msqrt>)", rf"\1{STRUT}", made)
     except LatexError as error:
         place: Any = node  # a formula within a line has the line of its paragraph
         while place.line is None and place.parent is not None:
@@ -56,9 +60,30 @@ def mathml(node: nodes.Element) -> str:
         return f"<code>{html.escape(tex)}</code>"
 
 
+class KeepTogether(SphinxPostTransform):
+    """Give a formula in a line the marks that touch it: no line begins with one."""
+
+    default_priority = 900
+
+    def run(self, **_: Any) -> None:
+        """Go through one page."""
+        for formula in self.document.findall(nodes.math):
+            siblings, i = formula.parent.children, formula.parent.index(formula)
+            for name, j, mark in (
+                ("before", i - 1, r"\($"),
+                ("after", i + 1, r"^[.,;:?!)]+"),
+            ):
+                text = siblings[j] if 0 <= j < len(siblings) else None
+                if isinstance(text, nodes.Text) and (found := re.search(mark, text)):
+                    formula[name] = found[0]
+                    rest = text[: found.start()] + text[found.end() :]
+                    formula.parent[j] = nodes.Text(rest)
+
+
 def visit_math(writer: HTML5Translator, node: nodes.math) -> None:
     """Write a formula within a line."""
-    writer.body.append(f'<span class="math">{mathml(node)}</span>')
+    before, after = node.get("before", ""), node.get("after", "")
+    writer.body.append(f'<span class="math">{before}{mathml(node)}{after}</span>')
     raise nodes.SkipNode
 
 
@@ -78,5 +103,6 @@ def visit_math_block(writer: HTML5Translator, node: nodes.math_block) -> None:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the way of writing formulas."""
+    app.add_post_transform(KeepTogether)
     app.add_html_math_renderer("mathml", (visit_math, None), (visit_math_block, None))
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -19,6 +19,7 @@
 """
 
 import html
+import posixpath
 import re
 from collections.abc import Iterable
 from functools import cache, cached_property
@@ -56,6 +57,7 @@ DOTTED = re.compile(
 LITERAL = re.compile(r"[a-z_]+(?:\.\w+)+")
 OF_NOTEBOOKS = ("colab", "notebook")
 TITLE = re.compile(r"^# (.*)$", re.MULTILINE)
+COUNTED = re.compile(r"(?:Fig\.|Table) \d+|\(\d+\)")
 # How a page gives something its label: over a section, in a directive, in the header
 # of a cell, after a formula.
 LABEL = re.compile(
@@ -342,6 +344,16 @@ def say_unknown(_app: Sphinx, env: Any) -> None:
         LOGGER.warning("book/words.yml: no page and no label is called %s", name)
 
 
+def name_pages(app: Sphinx, document: nodes.document, page: str) -> None:
+    """Say of which page a figure, a table or an equation is that is on another."""
+    for found in document.findall(nodes.reference):
+        target, _, place = found.get("refuri", "").partition("#")
+        if target and place and COUNTED.fullmatch(found.astext()):
+            other = posixpath.normpath(posixpath.join(posixpath.dirname(page), target))
+            if title := app.env.titles.get(other.removesuffix(".html")):
+                found += nodes.Text(f" of {title.astext()}")
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register what reads words and what writes links."""
     app.add_config_value("terms", read_terms(app.confdir), "html")
@@ -351,6 +363,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_post_transform(WordsForLinks)
     app.connect("env-check-consistency", say_unknown)
     app.connect("html-collect-pages", keep_words)
+    app.connect("doctree-resolved", name_pages)
     app.connect("doctree-resolved", link_words)
     app.connect("doctree-resolved", link_terms)
     app.connect("html-page-context", link_code)

@@ -54,6 +54,7 @@ def presidents() -> Figure:
     loss = dict(zip(told["eval_steps"], told["evals"], strict=True))
     for row, (step, text) in enumerate(samples):
         ax.plot(max(step, 10), loss[step], "o", color=plot.COLORS["vermillion"])
+        text = text.replace("\ufffd", "?")  # half a character
         lines = textwrap.wrap(" ".join(text.split()), WIDTH)[:LINES]
         y = 0.97 - row / len(samples)
         style = {"va": "top", "transform": below.transAxes}
@@ -62,7 +63,7 @@ def presidents() -> Figure:
     for n in COUNTS:
         bits = told["counts"][str(n)]
         ax.axhline(bits, color=GRAY, ls="--", lw=1)
-        ax.text(10, bits + 0.03, f"counts of {n} pieces {bits:.2f}", color=GRAY)
+        ax.text(10, bits + 0.07, f"counts of {n} pieces {bits:.2f}", color=GRAY)
     ax.set(xscale="log", xlabel="step", ylabel="bits a byte", ylim=(1, 3.2))
     ax.set_xticks([10, 100, 1000, 10_000], ["0", "100", "1,000", "10,000"])
     return figure

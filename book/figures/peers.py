@@ -43,7 +43,7 @@ def search() -> Figure:
     _box(ax, 0.2, 3.6, 1.5, 0.9, "startup\ntech, $x_i$", INK)
     arrow(ax, (1.7, 3.6), (2.35, 3.6))
     _box(ax, 2.35, 3.6, 1.15, 0.75, "$x_i W_Q$", SEARCH)
-    ax.text(2.92, 2.95, "criterion", color=SEARCH, ha="center", fontsize=12)
+    ax.text(2.92, 2.85, "criterion", color=SEARCH, ha="center", fontsize=12)
 
     heights = np.linspace(6.7, 0.5, len(NAMES))
     for y, name, sector, a in zip(heights, NAMES, SECTORS, alpha, strict=True):

@@ -56,7 +56,7 @@ def shapes() -> Figure:
     style = {"fc": to_rgba(PLAIN, 0.08), "ec": PLAIN, "rounding": 0.2, "zorder": 0}
     middle, height = (first + last) / 2 - 0.03, first - last + 0.94
     box(ax, -0.7, middle, WIDTH + 2.1, height, **style)
-    ax.text(-4.15, middle, "Block, L times", ha="right", va="center", rotation=90)
+    ax.text(-4.4, middle, "Block, L times", ha="right", va="center", rotation=90)
     label(ax, 0, 0, "ids", fontsize=13)
     ax.text(2.95, -0.02, "B T", ha="left", va="center", family="monospace")
     ax.text(5.15, -0.02, "the firms near …", ha="left", va="center", color=GRAY)

@@ -15,7 +15,7 @@ from course_lib import plot
 
 ATTENTION, NORM, FORWARD, TABLE = "#D9CEE9", "#F3F0C8", "#CFE3F3", "#F4D9D0"
 CROSS = plot.COLORS["vermillion"]
-WIDTH, HEIGHT, GAP = 5.1, 0.92, 0.5
+WIDTH, HEIGHT, GAP = 5.6, 0.92, 0.5
 
 SOURCE = ["six", "hundred", "and", "ninety", "seven"]
 GIVEN = ["<start>", "six", "cent", "quatre-vingt", "dix"]
