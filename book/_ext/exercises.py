@@ -183,7 +183,7 @@ def find_traps(document: nodes.document) -> Iterator[Found]:
         if title.startswith(f"{TRAPS}: "):
             yield section["ids"][0], title.removeprefix(f"{TRAPS}: ").capitalize()
         below = [node for node in section.children if isinstance(node, nodes.section)]
-        if title == TRAPS and not list(document.findall(ListOf)):
+        if title == TRAPS and not any(isinstance(n, ListOf) for n in section.children):
             for node in below or [section]:
                 yield node["ids"][0], node[0].astext()
 

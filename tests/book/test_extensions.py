@@ -66,7 +66,7 @@ A question.
 :label: sol-a
 :class: dropdown
 ```
-The first answer, $a$.
+The first answer, $a$. It follows ($b$, by {eq}`eq-other`).
 """,
     cell("print('the second answer')", "torch"),
     cell("print('the third answer')", "nnx"),
@@ -88,6 +88,10 @@ Here.
 
 Move it. Then look.
 ```
+
+## Where this goes wrong: the century
+
+Then.
 
 (sec-part)=
 ## A part
@@ -365,6 +369,16 @@ def test_lists_have_a_link_to_each_exercise_live_figure_and_trap(book):
     assert links["other.html#ex-other"] == "An exercise"
     assert links["#fig-try"] == "Turn it"
     assert links["#a-trap"] == "A trap"
+    assert links["#where-this-goes-wrong-the-century"] == "The century"
+
+
+def test_a_formula_keeps_the_marks_that_touch_it(book):
+    found = [words(math) for math in book.soup().select("#sol-a span.math")]
+    assert found == ["a.", "(b,"]
+
+
+def test_a_number_of_another_page_says_which(book):
+    assert "by (1) of The other page)" in words(book.soup().select_one("#sol-a"))
 
 
 def test_a_live_figure_stands_over_its_still_and_brings_its_scripts(book):
