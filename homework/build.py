@@ -42,10 +42,10 @@ with warnings.catch_warnings(action="ignore"):  # otter takes its files by pkg_r
 
 ROOT = Path(__file__).resolve().parents[1]
 OUT = ROOT / "_build" / "homework"
-sys.path[:0] = [str(ROOT / "homework"), str(ROOT / "book" / "_ext")]
+sys.path[:0] = [str(ROOT / "homework"), str(ROOT / "book" / "tools")]
 
+from addresses import pages_address  # noqa: E402
 from master import WINGS, Question, compose, parse, rubric  # noqa: E402
-from publishing import pages_address  # noqa: E402
 from sandbox import cells  # noqa: E402
 
 

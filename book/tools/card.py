@@ -7,7 +7,6 @@ writes `_static/card.png`: the title, and attention over vectors that were drawn
 a head.
 """
 
-import sys
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -17,10 +16,6 @@ from matplotlib.figure import Figure
 
 from course_lib import config, data, oracle, plot
 from course_lib import torch as ct
-
-sys.path.append(str(Path(__file__).resolve().parents[1] / "checkpoints"))
-
-from gpt import from_script
 
 STATIC = Path(__file__).resolve().parents[1] / "_static"
 WORDS = ["the", "cat", "saw", "the", "dog"]
@@ -63,7 +58,6 @@ def play() -> Figure:
         "switch one head off, and the verb\nforgets its firm",
     )
     ax = figure.add_axes((0.62, 0.14, 0.32, 0.62))
-    weights = from_script((STATIC / "explore/weights/gpt.js").read_text("utf-8"))
     language = data.grammar()
     model = ct.GPT(
         config.GPTConfig(
@@ -75,13 +69,13 @@ def play() -> Figure:
             n_layers=2,
         )
     )
+    ct.load_weights(model, data.trained("gpt"))
     shown = language.encode(" ".join(SHOWN))
-    heads = weights["blocks.1.attention.o_proj.weight"]
+    heads = model.get_parameter("blocks.1.attention.o_proj.weight").data
     for place, color, name in (
         (-0.18, "#6a51a3", "all heads on"),
         (0.18, plot.COLORS["orange"], "without one"),
     ):
-        ct.set_weights(model, {n: a.astype("f4") for n, a in weights.items()})
         logits = model(torch.tensor([language.encode(TEXT)]))[0, -1]
         own = logits.softmax(-1).detach().numpy()
         ax.barh(np.arange(5) + place, own[shown], 0.34, color=color, label=name)

@@ -205,9 +205,8 @@ def until_stop(text: list[int], stops: np.ndarray) -> list[int]:
     """What stands before the first stop word to be complete, the longest of several."""
     words = _words(stops)
     for end in range(1, len(text) + 1):
-        sure, ended = _sure(text[:end], words)
-        if ended:
-            return text[:sure]
+        if word := _complete(text, end, words):
+            return text[: end - len(word)]
     return text
 
 
@@ -217,11 +216,15 @@ def _words(stops: np.ndarray) -> list[list[int]]:
     return sorted(words, key=len, reverse=True)
 
 
+def _complete(text: list[int], end: int, words: list[list[int]]) -> list[int] | None:
+    """The first of the stop words that the text's first `end` tokens end with."""
+    return next((w for w in words if text[max(0, end - len(w)) : end] == w), None)
+
+
 def _sure(text: list[int], words: list[list[int]]) -> tuple[int, bool]:
     """How many tokens stay, whatever comes next; whether a stop word ends the text."""
-    for word in words:
-        if text[-len(word) :] == word:
-            return len(text) - len(word), True
+    if word := _complete(text, len(text), words):
+        return len(text) - len(word), True
     begun = (k for word in words for k in range(1, len(word)) if text[-k:] == word[:k])
     return len(text) - max(begun, default=0), False
 

@@ -108,6 +108,7 @@ def speculate(
     check_size("n_draft", n_draft)
     start, n_new = int(given.lengths[row]), given.uniforms.shape[1]
     text, end = given.ids[row, :start].tolist(), start + n_new
+    tokens: list[int] = []
     n_reads = n_tested = n_accepted = 0
     while len(text) < end:
         guess, q = list(text), []
@@ -122,7 +123,7 @@ def speculate(
         n_reads, n_accepted = n_reads + 1, n_accepted + len(new) - 1
         n_tested += min(len(new), len(drafted))
         text += new
-        if len(until_stop(text[start:], given.stops)) < len(text) - start:
+        tokens = until_stop(text[start:], given.stops)
+        if len(tokens) < len(text) - start:
             break
-    tokens = until_stop(text[start:], given.stops)
     return Speculation(tokens, n_reads, n_tested, n_accepted)
