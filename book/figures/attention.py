@@ -56,7 +56,8 @@ def ask() -> Figure:
     middle = widths.sum() / 2
     box(ax, middle, 4.4, 3.4, 0.95, "bank?", ec=plot.COLORS["vermillion"], lw=1.8)
     label(ax, middle - 2.1, 4.4, "query", ha="right", color=GRAY)
-    for x, width, word, weight in zip(places, widths - 0.06, text, weights, strict=True):
+    rows = zip(places, widths - 0.06, text, weights, strict=True)
+    for x, width, word, weight in rows:
         line = {"color": plot.COLORS["orange"], "lw": 0.8 + 12 * weight, "zorder": 0}
         line["alpha"] = 0.45 + 0.5 * weight
         ax.plot([middle, x], [3.9, 2.6], solid_capstyle="butt", **line)

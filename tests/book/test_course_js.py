@@ -246,7 +246,8 @@ style="--least: 500px"></a></figure>
 <figure id="whole"><a href="#"><img class="whole" alt="A drawing" src="drawing.svg"
 style="--least: 500px; width: 100%; display: block"></a></figure>
 <div class="cell_output"><div class="output" id="printed">2.00</div>
-<figure id="plot"><a href="#"><img alt="A plot" src="plot.png" style="width: 80%; display: block"></a></figure>
+<figure id="plot"><a href="#"><img alt="A plot" src="plot.png"
+style="width: 80%; display: block"></a></figure>
 <figure id="small"><a href="#"><img class="wide" alt="A plot with small letters"
 src="plot.png" style="width: 100%; display: block"></a></figure></div>
 <figure><explore-x class="explore" data-live></explore-x><figcaption>
@@ -273,12 +274,14 @@ const picture = link.firstElementChild;
 const look = () => getComputedStyle(picture).filter;
 document.documentElement.dataset.theme = "light";
 const day = look();
+const pictures = ["drawing", "whole", "plot", "small"].map(box);
+const widths = pictures.map((figure) =>
+  figure.querySelector("img").getBoundingClientRect().width / figure.clientWidth);
+const moves = pictures.map((figure) => fades(figure.firstElementChild));
 document.documentElement.dataset.theme = "dark";
 return { start, end, kept: first - box("table").getBoundingClientRect().left,
   width: picture.getBoundingClientRect().width, scrolls: fades(link), day,
-  widths: ["drawing", "whole", "plot", "small"].map((id) =>
-    box(id).querySelector("img").getBoundingClientRect().width / box(id).clientWidth),
-  moves: ["drawing", "whole", "plot", "small"].map((id) => fades(box(id).firstElementChild)),
+  widths, moves,
   indented: parseFloat(getComputedStyle(box("printed")).paddingLeft),
   night: look(), badges: ["live", "still"].map((id) =>
     getComputedStyle(box(id), "::after").content) };
