@@ -59,7 +59,7 @@ def ask() -> Figure:
     rows = zip(places, widths - 0.06, text, weights, strict=True)
     for x, width, word, weight in rows:
         line = {"color": plot.COLORS["orange"], "lw": 0.8 + 12 * weight, "zorder": 0}
-        line["alpha"] = 0.45 + 0.5 * weight
+        line["alpha"] = min(1, 0.5 + 0.65 * weight)
         ax.plot([middle, x], [3.9, 2.6], solid_capstyle="butt", **line)
         ax.plot([x, middle], [1.1, -0.6], solid_capstyle="butt", **line)
         box(ax, x, 2.15, width, 0.9, word, fontsize=9.5)
