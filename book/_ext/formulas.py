@@ -25,6 +25,9 @@ CONVERTER = LatexToMathML(fancy_error=False)
 FORM = "\ufe00"
 # The sign of a root reaches down to where a tall letter stands.
 STRUT = '<mpadded width="0"><mphantom><mi>d</mi></mphantom></mpadded>'
+# Two equations side by side stand one under the other where a screen is narrow.
+BESIDE = re.compile(r"\\qquad(?![a-zA-Z])\s*")
+PAIRS = r"\{", r"\}", r"\\left(?![a-z])", r"\\right(?![a-z])", r"\\begin", r"\\end"
 # More room before the next line, `\\[1ex]`, is a thing of the style sheet.
 ROOM = re.compile(r"\\\\\s*\[[\d.]+\s*\w+\]")
 
@@ -44,12 +47,29 @@ def read_formula(node: nodes.Element) -> tuple[str, bool]:
     return (rf"\begin{{aligned}}{tex}\end{{aligned}}" if aligned else tex), True
 
 
+def side_by_side(tex: str) -> list[str]:
+    """Part a formula where it has much room, unless that is inside of something."""
+    parts, open_part = [], ""
+    for piece in BESIDE.split(tex):
+        open_part += rf"\qquad {piece}" if open_part else piece
+        counts = [len(re.findall(mark, open_part)) for mark in PAIRS]
+        if counts[::2] == counts[1::2]:
+            parts.append(open_part)
+            open_part = ""
+    return [*parts, open_part] if open_part else parts
+
+
 def mathml(node: nodes.Element) -> str:
     """Give a node's MathML, or its TeX where there is none, with a warning."""
     tex, display = read_formula(node)
+    parts = side_by_side(tex) if display else [tex]
     try:
-        made = CONVERTER.convert_with_local_state(tex, displaystyle=display)
-        made = made.replace(FORM, "")
+        made = " ".join(
+            CONVERTER.convert_with_local_state(part, displaystyle=display)
+            for part in parts
+        ).replace(FORM, "")
+        if len(parts) > 1:  # as words of a line, which may break between them
+            made = made.replace('display="block"', 'displaystyle="true"')
         return re.sub(r"(<msqrt>)(?=<mi>n</mi></msqrt>)", rf"\1{STRUT}", made)
     except LatexError as error:
         place: Any = node  # a formula within a line has the line of its paragraph

@@ -376,6 +376,8 @@ PATTERNS = [
     (r'<section id="(?:exercise|solution)-content">', "<section>"),
     # What has the color of the block of code around it needs no element (course.css).
     (r'<span class="(?:n|nn|p|w)">([^<]*)</span>', r"\1"),
+    # What only the program that lays out code reads.
+    (r' *<span class="c1"># fmt: skip</span>', ""),
     # Sphinx's roles for sources, of which one is deprecated and one lists no items.
     (r' role="doc-biblioentry"| role="list"(?= class="citation-list")', ""),
     (r'(<label) aria-controls="[^"]*"', r"\1"),

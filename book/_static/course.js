@@ -77,7 +77,7 @@
   const fadeEdges = () => {
     const boxes = ".bd-article :is(pre, .pst-scrollable-table-container, .formula, figure > a)";
     const look = (seen) => {
-      const on = seen.map((b) => b.scrollWidth - b.clientWidth - Math.ceil(b.scrollLeft) > 1);
+      const on = seen.map((b) => b.scrollWidth - b.clientWidth - Math.ceil(b.scrollLeft) > 8);
       seen.forEach((box, i) => box.classList.toggle("goes-on", on[i]));
     };
     const sizes = new ResizeObserver((changes) => look(changes.map((c) => c.target)));
@@ -200,7 +200,7 @@
         dialog.showModal();
         frame.scrollTo(0, 0);
       });
-      (picture.closest("a, picture") ?? picture).after(button);
+      (picture.closest("a") ?? picture).after(button);
     }
   };
 

@@ -50,24 +50,27 @@ def ask() -> Figure:
     weights = np.array([0.01, 0.01, 0.09, 0.01, 0.02, 0.76, 0.01, 0.01, 0.01, 0.07])
     nouns = {"firms": "several", "bank": "one", "farmers": "several"}
     figure, ax = plt.subplots(figsize=(7, 3.5))
-    places = np.arange(len(text)) * 2.3
-    middle = places.mean()
+    letters = np.array([max(len(word), len(nouns.get(word, ""))) for word in text])
+    widths = 1.2 + 0.29 * letters
+    places = widths.cumsum() - widths / 2
+    middle = widths.sum() / 2
     box(ax, middle, 4.4, 3.4, 0.95, "bank?", ec=plot.COLORS["vermillion"], lw=1.8)
     label(ax, middle - 2.1, 4.4, "query", ha="right", color=GRAY)
-    for x, word, weight in zip(places, text, weights, strict=True):
+    rows = zip(places, widths - 0.06, text, weights, strict=True)
+    for x, width, word, weight in rows:
         line = {"color": plot.COLORS["orange"], "lw": 0.8 + 12 * weight, "zorder": 0}
-        line["alpha"] = 0.45 + 0.5 * weight
+        line["alpha"] = min(1, 0.5 + 0.65 * weight)
         ax.plot([middle, x], [3.9, 2.6], solid_capstyle="butt", **line)
         ax.plot([x, middle], [1.1, -0.6], solid_capstyle="butt", **line)
-        box(ax, x, 2.15, 2.24, 0.9, word, fontsize=9.5)
+        box(ax, x, 2.15, width, 0.9, word, fontsize=9.5)
         value = nouns.get(word, "")
         color = plot.COLORS["blue"] if value else GRAY
-        box(ax, x, 1.3, 2.24, 0.7, value, fontsize=9, ec=color, lw=1.0, color=color)
-    label(ax, places[0] - 1.3, 2.15, "keys", ha="right", color=GRAY)
-    label(ax, places[0] - 1.3, 1.3, "values", ha="right", color=GRAY)
+        box(ax, x, 1.3, width, 0.7, value, fontsize=9, ec=color, lw=1.0, color=color)
+    label(ax, -0.15, 2.15, "keys", ha="right", color=GRAY)
+    label(ax, -0.15, 1.3, "values", ha="right", color=GRAY)
     box(ax, middle, -1.1, 3.4, 0.95, "one", ec=plot.COLORS["blue"], lw=1.8)
     label(ax, middle - 2.1, -1.1, "output", ha="right", color=GRAY)
-    ax.set(xlim=(-3.2, places[-1] + 1.2), ylim=(-1.8, 5.1))
+    ax.set(xlim=(-2.05, 2 * middle + 0.05), ylim=(-1.8, 5.1))
     ax.set_axis_off()
     return figure
 

@@ -48,6 +48,7 @@ addEventListener("load", async () => {{
 # the colors of the light theme written into them, and words, lines, shades of tables.
 STILL = """
 figure.style.width = "700px";
+figure.style.fontFamily = FAMILY;
 await wait(600);
 const live = figure.querySelector(".explore-live"), parts = [];
 const skip = live.querySelectorAll(".explore-controls, .explore-say");
@@ -60,11 +61,13 @@ const rect = (x, y, width, height, fill) => {
     `<rect x="${number(x)}" y="${number(y)}" width="${number(width)}" ` +
     `height="${number(height)}" fill="${fill}"/>`);
 };
-const write = (text, x, y, style, anchor) => {
+// Of some words their width too, since another machine may have other letters.
+const write = (text, x, y, style, anchor, width) => {
   const words = text.replace(/&/g, "&amp;").replace(/</g, "&lt;");
+  const length = width ? ` textLength="${number(width)}"` : "";
   parts.push(`<text x="${number(x)}" y="${number(y)}" font-size="${style.fontSize}" ` +
     `font-style="${style.fontStyle}" text-anchor="${anchor}" ` +
-    `fill="${style.color}">${words}</text>`);
+    `fill="${style.color}"${length}>${words}</text>`);
 };
 const paint = (node) => {
   const style = getComputedStyle(node);
@@ -118,7 +121,7 @@ const visit = (node) => {
       const below = box.bottom - (box.height - parseFloat(style.fontSize)) / 2;
       write(words, (right ? box.right : box.left) - origin.x,
         below - 0.18 * parseFloat(style.fontSize) - origin.y, style,
-        right ? "end" : "start");
+        right ? "end" : "start", box.width);
     }
     return;
   }
@@ -148,6 +151,7 @@ visit(live);
 return [origin.width, live.getBoundingClientRect().height, parts.join("\\n")];
 """
 EDGE = 14  # labels may stand out a little
+FAMILY = "Arial, Helvetica, Liberation Sans, sans-serif"  # letters of equal widths
 
 
 def find_browser() -> str | None:
@@ -206,7 +210,7 @@ def act(name: str, actions: str, size: tuple[int, int] = (1000, 800)) -> Any:
 
 def still(name: str) -> str:
     """Draw the still picture of a live figure, as SVG."""
-    width, height, drawings = act(name, STILL)
+    width, height, drawings = act(name, f"const FAMILY = '{FAMILY}'; {STILL}")
     width, height = (round(side + 2 * EDGE) for side in (width, height))
     # Long numbers of the browser's arithmetic say nothing in a picture.
     drawings = re.sub(r"-?\d+\.\d{4,}", lambda m: f"{float(m[0]):.2f}", drawings)
@@ -218,7 +222,7 @@ def still(name: str) -> str:
     drawings = drawings.replace(' xmlns="http://www.w3.org/2000/svg"', "")
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-        f'viewBox="{-EDGE} {-EDGE} {width} {height}" font-family="sans-serif">\n'
+        f'viewBox="{-EDGE} {-EDGE} {width} {height}" font-family="{FAMILY}">\n'
         f"{drawings}\n</svg>\n"
     )
 

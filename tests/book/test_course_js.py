@@ -243,6 +243,13 @@ FADES_BODY = f"""
 <tr><th>name</th>{"<td>1,000,000</td>" * 9}</tr></table></div>
 <figure id="drawing"><a href="#"><img alt="A drawing" src="drawing.svg"
 style="--least: 500px"></a></figure>
+<figure id="whole"><a href="#"><img class="whole" alt="A drawing" src="drawing.svg"
+style="--least: 500px; width: 100%; display: block"></a></figure>
+<div class="cell_output"><div class="output" id="printed">2.00</div>
+<figure id="plot"><a href="#"><img alt="A plot" src="plot.png"
+style="width: 80%; display: block"></a></figure>
+<figure id="small"><a href="#"><img class="wide" alt="A plot with small letters"
+src="plot.png" style="width: 100%; display: block"></a></figure></div>
 <figure><explore-x class="explore" data-live></explore-x><figcaption>
 <span class="caption-number" id="live">Fig. 1</span></figcaption></figure>
 <figure><explore-x class="explore"></explore-x><figcaption>
@@ -267,9 +274,15 @@ const picture = link.firstElementChild;
 const look = () => getComputedStyle(picture).filter;
 document.documentElement.dataset.theme = "light";
 const day = look();
+const pictures = ["drawing", "whole", "plot", "small"].map(box);
+const widths = pictures.map((figure) =>
+  figure.querySelector("img").getBoundingClientRect().width / figure.clientWidth);
+const moves = pictures.map((figure) => fades(figure.firstElementChild));
 document.documentElement.dataset.theme = "dark";
 return { start, end, kept: first - box("table").getBoundingClientRect().left,
   width: picture.getBoundingClientRect().width, scrolls: fades(link), day,
+  widths, moves,
+  indented: parseFloat(getComputedStyle(box("printed")).paddingLeft),
   night: look(), badges: ["live", "still"].map((id) =>
     getComputedStyle(box(id), "::after").content) };
 """
@@ -293,6 +306,18 @@ def test_a_table_that_scrolls_keeps_its_first_column(faded):
 def test_a_phone_shows_a_drawing_as_wide_as_its_letters_need(faded):
     assert faded["width"] == 500
     assert faded["scrolls"]
+
+
+def test_a_plot_is_seen_whole_on_a_phone_unless_its_letters_are_small(faded):
+    _, whole, plot, small = faded["widths"]
+    assert whole == pytest.approx(1)
+    assert plot == pytest.approx(1)
+    assert small > 1.2
+    assert faded["moves"] == [True, False, False, True]
+
+
+def test_what_a_cell_prints_beside_a_picture_is_indented_as_elsewhere(faded):
+    assert faded["indented"] == 16
 
 
 def test_a_figure_that_has_come_alive_says_so(faded):

@@ -119,6 +119,48 @@ def test_all_of_a_live_figure_has_a_name_and_fits_a_phone(try_out, name):
     assert len(report["said"]) > 20
 
 
+def test_a_still_says_how_wide_its_lines_are_in_letters_that_others_have():
+    for name in NAMES:
+        still = (FOLDER / f"{name}.svg").read_text("utf-8")
+        assert f'font-family="{stills.FAMILY}"' in still
+    lines = re.findall("<text[^>]*>", (FOLDER / "president.svg").read_text("utf-8"))
+    assert len(lines) >= 3
+    assert all("textLength=" in line for line in lines)
+
+
+POINTED = [
+    (name, part)
+    for page in PAGES
+    for name, caption in re.findall(
+        r"```\{explore\} \S*/(\w+)\.svg\n(.*?)```", page.read_text("utf-8"), re.DOTALL
+    )
+    for part in re.findall(r"\]\{\.(part-[^}]*)\}", caption)
+]
+
+
+@pytest.mark.parametrize(("name", "part"), sorted(set(POINTED)))
+def test_a_word_of_a_caption_lights_up_a_part_of_the_figure(try_out, name, part):
+    pointed, focused, never = try_out(
+        name,
+        f"""
+        const whole = document.createElement("figure");
+        whole.innerHTML = `<explore-{name} class="explore" data-label="again">
+          </explore-{name}><figcaption><span class="{part}">a word</span></figcaption>`;
+        document.body.append(whole);
+        await whole.firstElementChild.start();
+        const word = whole.querySelector("figcaption span");
+        const lit = () => document.querySelectorAll(".lit").length;
+        const seen = (on, off) => [on, off].map((act) => {{ act(); return lit(); }});
+        const move = (kind) => () => word.dispatchEvent(new PointerEvent(kind));
+        const never = lit();
+        return [seen(move("pointerenter"), move("pointerleave")),
+          seen(() => word.focus(), () => word.blur()), never];
+        """,
+    )
+    assert pointed[0] == focused[0] >= 1
+    assert pointed[1] == focused[1] == never == 0
+
+
 # Chromium knows no `touch-action` on a group of an SVG, and a made-up event hides it.
 @pytest.mark.parametrize("name", ["query", "bandwidth", "rotary"])
 def test_a_finger_drags_and_the_page_stays(browser, tmp_path, name):

@@ -15,7 +15,9 @@ import nbformat
 import pytest
 import reference
 from bs4 import BeautifulSoup
+from docutils import nodes
 from exercises import only_solutions, without_solutions
+from formulas import mathml, side_by_side
 from links import find_labels
 from notebooks import read_cells
 from small_books import ROOT, Book, cell
@@ -501,6 +503,16 @@ def test_formulas_are_mathml(book):
     assert '<span class="eqno">(1)' in page
     assert 'id="equation-eq-x"' in page
     assert "<script" not in page[page.index("<math") : page.rindex("</math>")]
+
+
+def test_equations_side_by_side_part_where_nothing_holds_them_together():
+    assert side_by_side(r"a = b, \qquad c = d .") == ["a = b, ", "c = d ."]
+    assert side_by_side(r"a \qquadx") == [r"a \qquadx"]
+    held, both = r"\left( a \qquad b \right), ", r"\text{or \qquad both}"
+    assert side_by_side(rf"{held}\qquad {both}") == [held, both]
+    tex = nodes.math_block("", r"a = b, \qquad c = d .")
+    assert mathml(tex).count('<math displaystyle="true">') == 2
+    assert mathml(nodes.math_block("", "a = b")).count("<math display=") == 1
 
 
 # --- How it is published

@@ -247,6 +247,7 @@ ARGUMENT = '<em class="sig-param">a</em>,'
             '<pre><span class="n">a</span><span class="o">=</span></pre>',
             '<pre>a<span class="o">=</span></pre>',
         ),
+        ('<span class="w">  </span><span class="c1"># fmt: skip</span>', ""),
     ],
 )
 def test_what_is_not_valid_is_repaired_and_scripts_wait(page, repaired):

@@ -143,9 +143,9 @@ explore.define("bandwidth", (live) => {
   const dots = income.map((x, i) => svg("circle", { cx: px(x).toFixed(2),
     cy: py(food[i]).toFixed(2), r: 2.6, fill: bold }));
   const fit = line("", "var(--explore-share)", 2.5);
-  const bill = svg("path", { d: "M0 -8L8 0L0 8L-8 0Z", fill: "var(--explore-new)",
+  const bill = svg("path", { class: "part-bill", d: "M0 -8L8 0L0 8L-8 0Z", fill: "var(--explore-new)",
     stroke: "var(--explore-ground)", "stroke-width": 1.5 });
-  const query = svg("g", { class: "explore-handle", tabindex: 0, role: "slider",
+  const query = svg("g", { class: "explore-handle part-income", tabindex: 0, role: "slider",
     "aria-label": "income asked about", "aria-valuemin": 350, "aria-valuemax": RICHEST },
     svg("circle", { class: "hit", cy: FLOOR, r: 16 }),
     line(`M0 24V${FLOOR}`, bold, 1.5, "4 3"),
@@ -169,12 +169,13 @@ explore.define("bandwidth", (live) => {
     choice.append(line(`M${left} ${ly(error)}h-4`, rule),
       text(left - 6, ly(error) + 4, error, "end"));
   }
-  const marker = svg("g", { class: "explore-handle", tabindex: 0, role: "slider",
+  const marker = svg("g", { class: "explore-handle part-error", tabindex: 0, role: "slider",
     "aria-label": "bandwidth", "aria-valuemin": 1, "aria-valuemax": 5012 },
     svg("circle", { class: "hit", r: 16 }), svg("circle", { r: 6, fill: bold }));
   choice.append(text(WIDTH, FLOOR + 34, "bandwidth (francs)", "end"),
     text(left + 6, 16, "error, each family left out (francs)", "start"),
-    line(path(LOGS.map((log, i) => [lx(log), ly(errors[i])])), "var(--explore-faint)", 2),
+    set(line(path(LOGS.map((log, i) => [lx(log), ly(errors[i])])), "var(--explore-faint)", 2),
+      { class: "part-error" }),
     marker);
 
   // Numbers and controls

@@ -75,6 +75,18 @@ const explore = {
   status() {
     return explore.html("p", { class: "explore-say", role: "status" });
   },
+  // Words of a caption, `[the ring]{.part-query}`, light up what they name in the figure.
+  lightUp(caption, live) {
+    for (const word of caption?.querySelectorAll('[class^="part-"]') ?? []) {
+      const parts = live.getElementsByClassName(word.className);
+      const turn = (on) => () => {
+        for (const part of parts) part.classList.toggle("lit", on);
+      };
+      explore.set(word, { tabindex: 0, role: "button", onfocus: turn(true),
+        onblur: turn(false), onpointerenter: turn(true), onpointerleave: turn(false),
+        onclick: turn(true) });
+    }
+  },
 
   // A labelled slider. `text` says its value, also to screen readers.
   slider({ label, min, max, step, value, text, change }) {
@@ -213,6 +225,7 @@ const explore = {
         build(live, this);
         this.append(live);
         this.dataset.live = "";
+        explore.lightUp(this.closest("figure")?.querySelector("figcaption"), live);
         return live;
       }
       ask() {

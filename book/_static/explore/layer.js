@@ -18,7 +18,8 @@ explore.define("layer", (live) => {
     return html("span", { style: "font-style:italic" }, letter,
       index ? html("sub", {}, index) : null);
   };
-  const frame = (name, caption, rows) => html("table", { class: "explore-matrix" },
+  const frame = (name, caption, rows) => html("table", { class:
+    `explore-matrix part-${name.replace("_", "").toLowerCase()}` },
     html("caption", {}, title(name), caption ? `\u00a0= ${caption}` : ""),
     html("tbody", {}, ...rows));
 

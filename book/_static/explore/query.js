@@ -24,9 +24,9 @@ explore.define("query", (live) => {
   );
   const shares = svg("polyline", { fill: "none", stroke: "var(--explore-share)",
     "stroke-width": 3, "stroke-linejoin": "round" });
-  const arrow = svg("path", { fill: "none", stroke: "var(--explore-new)",
+  const arrow = svg("path", { class: "part-output", fill: "none", stroke: "var(--explore-new)",
     "stroke-width": 3, "stroke-linecap": "round" });
-  const outputName = svg("text", { style: "fill:var(--explore-new)" }, "output");
+  const outputName = svg("text", { class: "part-output", style: "fill:var(--explore-new)" }, "output");
   plane.append(shares, arrow, outputName);
 
   const round = (value) => explore.clamp(Math.round(value * 10) / 10, LOW, HIGH);
@@ -42,7 +42,7 @@ explore.define("query", (live) => {
     const text = svg("text", kind === "query"
       ? { x: -13, y: -9, "text-anchor": "end", style: "fill:var(--explore-accent)" }
       : { x: 8, y: 18 }, words);
-    const handle = svg("g", { class: "explore-handle", tabindex: 0, role: "slider",
+    const handle = svg("g", { class: `explore-handle part-${kind}`, tabindex: 0, role: "slider",
       "aria-label": kind === "query" ? "query" : `${kind} of ${name}`,
       "aria-roledescription": "point to move with the arrow keys",
       "aria-valuemin": LOW, "aria-valuemax": HIGH,
@@ -112,11 +112,11 @@ explore.define("query", (live) => {
     });
     drawn.push(point("query", "", ...query), ...inputs);
     const output = ["money", "water"].map(() => html("span", { class: "number output" }));
-    table.append(html("tbody", {}, html("tr", {},
+    table.append(html("tbody", {}, html("tr", { class: "part-output" },
       html("th", { scope: "row", style: "color:var(--explore-new)" }, "output"),
       html("td", { colspan: 4 }, ...output))));
     body.replaceChildren(
-      html("p", { style: "margin:0 0 .3rem" }, "query of bank ", ...inputs), table);
+      html("p", { class: "part-query", style: "margin:0 0 .3rem" }, "query of bank ", ...inputs), table);
     build.rows = rows;
     build.output = output;
     draw();
