@@ -58,6 +58,7 @@ PIECES = {
     "alibi_bias": {"n_heads": 3, **MASK},
     "alibi_slopes": {"n_heads": 3},
     "causal_mask": MASK,
+    "delta_rule": {**QKV, "beta": HEADS[:-1], "tile": 4},
     "device_mesh": {"data": 1, "fsdp": 1, "tensor": 1},
     "dilated_mask": {**MASK, "size": 2, "dilation": 3},
     "fused_attention": {**QKV, "window": 2},

@@ -172,6 +172,9 @@ def modern_variants(made):
 # Of each file its arrays, and the axes that count runs: None for any number of them.
 SWEEPS = {
     "assistants": lambda made: dict.fromkeys(stored("assistants"), (len(made.STARTS),)),
+    "depth": lambda made: dict.fromkeys(
+        made.KINDS, (len(made.LENGTHS), len(made.RATES), len(made.STARTS))
+    ),
     "modern_block": lambda made: dict.fromkeys(
         modern_variants(made)[0], (len(made.RATES), len(made.STARTS))
     ),

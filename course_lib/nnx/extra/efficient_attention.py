@@ -51,8 +51,8 @@ def tiled_attention(
     check_size("tile", tile)
     n_queries, n_keys = q.shape[-2], k.shape[-2]
     tile = min(tile, max(n_queries, n_keys))
-    q_tiles = _scan_tiles(q / math.sqrt(q.shape[-1]), tile)
-    k_tiles, v_tiles = _scan_tiles(k, tile), _scan_tiles(v, tile)
+    q_tiles = scan_tiles(q / math.sqrt(q.shape[-1]), tile)
+    k_tiles, v_tiles = scan_tiles(k, tile), scan_tiles(v, tile)
     starts = jnp.arange(len(k_tiles)) * tile
     firsts = jnp.arange(len(q_tiles)) * tile + (n_keys - n_queries)
     within = jnp.arange(tile)
@@ -85,7 +85,7 @@ def tiled_attention(
         return mixed / jnp.where(total == 0, 1.0, total)
 
     outputs = lax.map(lambda tile_of: query_tile(*tile_of), (q_tiles, firsts))
-    return _join(jnp.moveaxis(outputs, 0, -3), n_queries)
+    return join(jnp.moveaxis(outputs, 0, -3), n_queries)
 
 
 def window_attention(
@@ -112,7 +112,7 @@ def window_attention(
     if causal:
         near &= columns <= rows
     output, _ = attention(q, k, v, mask=near)
-    return _join(output, length)
+    return join(output, length)
 
 
 def _with_neighbors(x: Array, causal: bool) -> Array:
@@ -153,8 +153,8 @@ def linear_attention(
     nothing = k[..., :1, :].mT * 0
     past = (nothing * jnp.zeros(v.shape[-1], v.dtype), nothing)
     tile = min(tile, q.shape[-2])
-    _, outputs = lax.scan(step, past, tuple(_scan_tiles(t, tile) for t in (q, k, v)))
-    return _join(jnp.moveaxis(outputs, 0, -3), q.shape[-2])
+    _, outputs = lax.scan(step, past, tuple(scan_tiles(t, tile) for t in (q, k, v)))
+    return join(jnp.moveaxis(outputs, 0, -3), q.shape[-2])
 
 
 def _cut(x: Array, tile: int) -> Array:
@@ -164,12 +164,12 @@ def _cut(x: Array, tile: int) -> Array:
     return x.reshape(*x.shape[:-2], -1, tile, x.shape[-1])
 
 
-def _scan_tiles(x: Array, tile: int) -> Array:
+def scan_tiles(x: Array, tile: int) -> Array:
     """Tiles on the first axis, which `lax.scan` and `lax.map` go through."""
     return jnp.moveaxis(_cut(x, tile), -3, 0)
 
 
-def _join(tiles: Array, length: int) -> Array:
+def join(tiles: Array, length: int) -> Array:
     """The inverse of `_cut`: `*B length D`."""
     joined = tiles.reshape(*tiles.shape[:-3], -1, tiles.shape[-1])
     return joined[..., :length, :]
