@@ -5,7 +5,9 @@
 
 A still is what a live figure shows before anyone has touched it: the drawings of
 `_static/explore/<name>.js`, side by side, as `_static/explore/<name>.svg`. It stands on
-the page where there is no JavaScript. Needs Chromium; the tests use the same browser.
+the page where there is no JavaScript, or until a reader asks for the figure. Its words
+are in the letters of the pages or, since a picture loads no font, in some that are as wide.
+Needs Chromium; the tests use the same browser.
 """
 
 import html
@@ -22,6 +24,8 @@ from typing import Any
 
 FOLDER = Path(__file__).resolve().parents[1] / "_static" / "explore"
 COMMON = FOLDER / "explore.js"
+LETTERS = "'Source Serif 4', Georgia, serif"
+FACE = FOLDER.with_name("fonts") / "source-serif-4.woff2"
 
 # A page that acts on itself once it is loaded, and writes down what came of it.
 PAGE = """<!doctype html>
@@ -46,7 +50,12 @@ addEventListener("load", async () => {{
 
 # What a figure shows without its controls, at 700 pixels: drawings as they are, with
 # the colors of the light theme written into them, and words, lines, shades of tables.
-STILL = """
+STILL = f"""
+const face = new FontFace("Source Serif 4", "url({FACE.as_uri()})", {{ weight: "400 700" }});
+document.fonts.add(await face.load());
+figure.style.fontFamily = "{LETTERS}";
+"""
+STILL += """
 figure.style.width = "700px";
 await wait(600);
 const live = figure.querySelector(".explore-live"), parts = [];
@@ -60,10 +69,11 @@ const rect = (x, y, width, height, fill) => {
     `<rect x="${number(x)}" y="${number(y)}" width="${number(width)}" ` +
     `height="${number(height)}" fill="${fill}"/>`);
 };
-const write = (text, x, y, style, anchor) => {
+const write = (text, x, y, style, anchor, wide) => {
   const words = text.replace(/&/g, "&amp;").replace(/</g, "&lt;");
+  const fits = wide ? `textLength="${number(wide)}" lengthAdjust="spacingAndGlyphs" ` : "";
   parts.push(`<text x="${number(x)}" y="${number(y)}" font-size="${style.fontSize}" ` +
-    `font-style="${style.fontStyle}" text-anchor="${anchor}" ` +
+    `font-style="${style.fontStyle}" text-anchor="${anchor}" ${fits}` +
     `fill="${style.color}">${words}</text>`);
 };
 const paint = (node) => {
@@ -118,7 +128,7 @@ const visit = (node) => {
       const below = box.bottom - (box.height - parseFloat(style.fontSize)) / 2;
       write(words, (right ? box.right : box.left) - origin.x,
         below - 0.18 * parseFloat(style.fontSize) - origin.y, style,
-        right ? "end" : "start");
+        right ? "end" : "start", box.width);
     }
     return;
   }
@@ -218,7 +228,7 @@ def still(name: str) -> str:
     drawings = drawings.replace(' xmlns="http://www.w3.org/2000/svg"', "")
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-        f'viewBox="{-EDGE} {-EDGE} {width} {height}" font-family="sans-serif">\n'
+        f'viewBox="{-EDGE} {-EDGE} {width} {height}" font-family="{LETTERS}">\n'
         f"{drawings}\n</svg>\n"
     )
 

@@ -179,6 +179,15 @@ def test_every_picture_says_what_it_shows(page):
         assert not re.search(r"\.(?:png|svg|jpe?g|gif)$|^[0-9a-f]{16}|/", alt), image
 
 
+def test_every_drawing_says_how_wide_a_phone_is_to_show_it():
+    for name in FILES:
+        for image in read(f"{name}.html").all("img"):
+            if re.search(r"/_images/[^/]*\.svg$", image["src"]):
+                shown = image["src"].rpartition("/")[2]
+                live = (ROOT / "book/_static/explore" / shown).exists()
+                assert live or "--least" in image.get("style", ""), (name, shown)
+
+
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_every_executed_figure_has_a_number_and_a_caption(name):
     text = (SITE / f"{name}.html").read_text("utf-8")
