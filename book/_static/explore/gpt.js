@@ -82,7 +82,7 @@ explore.define("gpt", (live) => {
       set(each.button, { "aria-pressed": String(each.layer === layer && each.head === head) });
       each.button.dataset.value = own[at].join(" ");
       each.button.replaceChildren(svg("svg", { viewBox: `0 0 ${SMALL} ${SMALL}`,
-        style: "width:3.2rem", "aria-hidden": "true" }, ...small.shade(own, SMALL / n, 0, 0)));
+        style: "width:min(3.2rem, 15vw)", "aria-hidden": "true" }, ...small.shade(own, SMALL / n, 0, 0)));
     });
 
     const levels = model.streams.map((x) => small.forecast(x[at])), own = levels.at(-1);
