@@ -6,7 +6,7 @@
 A still is what a live figure shows before anyone has touched it: the drawings of
 `_static/explore/<name>.js`, side by side, as `_static/explore/<name>.svg`. It stands on
 the page where there is no JavaScript, or until a reader asks for the figure. Its words
-are in the letters of the pages or, since a picture loads no font, in some that are as wide.
+are in the letters of the pages or, since a picture loads no font, in some as wide.
 Needs Chromium; the tests use the same browser.
 """
 
@@ -51,7 +51,8 @@ addEventListener("load", async () => {{
 # What a figure shows without its controls, at 700 pixels: drawings as they are, with
 # the colors of the light theme written into them, and words, lines, shades of tables.
 STILL = f"""
-const face = new FontFace("Source Serif 4", "url({FACE.as_uri()})", {{ weight: "400 700" }});
+const weights = {{ weight: "400 700" }};
+const face = new FontFace("Source Serif 4", "url({FACE.as_uri()})", weights);
 document.fonts.add(await face.load());
 figure.style.fontFamily = "{LETTERS}";
 """
@@ -71,7 +72,8 @@ const rect = (x, y, width, height, fill) => {
 };
 const write = (text, x, y, style, anchor, wide) => {
   const words = text.replace(/&/g, "&amp;").replace(/</g, "&lt;");
-  const fits = wide ? `textLength="${number(wide)}" lengthAdjust="spacingAndGlyphs" ` : "";
+  const fits = wide
+    ? `textLength="${number(wide)}" lengthAdjust="spacingAndGlyphs" ` : "";
   parts.push(`<text x="${number(x)}" y="${number(y)}" font-size="${style.fontSize}" ` +
     `font-style="${style.fontStyle}" text-anchor="${anchor}" ${fits}` +
     `fill="${style.color}">${words}</text>`);

@@ -132,7 +132,8 @@ def test_a_phone_can_read_the_still_of_a_figure_that_waits(opened):
     wide, moves, page = opened(
         head,
         body,
-        """const box = document.querySelector(".explore"), still = box.querySelector("img");
+        """const box = document.querySelector(".explore");
+        const still = box.querySelector("img");
         await still.decode();
         return [still.clientWidth, box.scrollWidth > box.clientWidth,
           document.documentElement.scrollWidth];""",

@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
@@ -246,6 +247,18 @@ def test_the_download_is_the_notebook_that_was_tested(name):
     if not CONFIG["sphinx"]["config"]["show_solutions"]:
         tested = without_solutions(tested)
     assert cells(download) == cells(tested)
+
+
+def test_the_site_hands_out_all_homework_of_a_framework_in_one_file():
+    linked = {a.get("href", "") for a in read("book/appendices/homework.html").all("a")}
+    names = {path.stem for path in (ROOT / "homework").glob("*.md")}
+    for wing in ("torch", "nnx"):
+        assert f"../../_static/homework-{wing}.zip" in linked
+        with zipfile.ZipFile(SITE / "_static" / f"homework-{wing}.zip") as archive:
+            assert set(archive.namelist()) == {f"{n}-{wing}.ipynb" for n in names}
+            for name in archive.namelist():
+                original = ROOT / "homework" / "student" / name
+                assert archive.read(name) == original.read_bytes()
 
 
 @pytest.mark.parametrize("name", CHAPTERS)

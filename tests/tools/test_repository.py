@@ -55,6 +55,16 @@ def test_files_that_a_workflow_names_are_there():
             assert (ROOT / name).exists(), f"{path.name}: {name}"
 
 
+def test_a_release_tries_its_wheel_with_the_code_of_the_first_page():
+    steps = read(HOST / "workflows" / "release.yml")["jobs"]["package"]["steps"]
+    (run,) = [step["run"] for step in steps if "venv clean" in step.get("run", "")]
+    (cut,) = re.findall(r"^sed .* > (?=first_page\.py)", run, re.MULTILINE)
+    cut = cut.removesuffix(" > ").replace("$GITHUB_WORKSPACE", str(ROOT))
+    code = subprocess.run(["bash", "-c", cut], capture_output=True, text=True).stdout
+    assert "ct.generate" in code
+    compile(code, "first_page.py", "exec")
+
+
 @pytest.mark.parametrize("path", FORMS, ids=lambda path: path.stem)
 def test_a_form_is_one_that_the_host_can_show(path):
     form = read(path)

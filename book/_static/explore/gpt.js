@@ -54,7 +54,7 @@ explore.define("gpt", (live) => {
     vector: svg("svg", { viewBox: "0 0 240 14", preserveAspectRatio: "none",
       style: "max-width:none;height:1.1rem", "aria-hidden": "true" }),
     says: html("td", { class: "says" }) }));
-  const title = html("th", { scope: "col", style: "width:60%" });
+  const title = html("th", { scope: "col", style: "width:60%;white-space:normal" });
   const stream = html("table", { style: "width:100%;margin-top:.7rem" }, html("thead", {},
     html("tr", {}, html("th", { scope: "col" }, "after"), title, html("th", { scope: "col", class: "number" }, "length"),
       html("th", { scope: "col" }, "forecast"))), html("tbody", {},
