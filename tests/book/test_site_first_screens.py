@@ -68,3 +68,19 @@ def test_a_figure_that_opens_its_page_moves_nothing_when_it_comes_alive(browser,
     )
     assert kept == pytest.approx(live, abs=30)
     page.close()
+
+
+@built
+def test_a_root_leaves_no_hole_behind_it(browser):
+    page = browser.new_page()
+    page.goto((SITE / "book" / "similarity" / "attention.html").as_uri())
+    holes = page.eval_on_selector_all(
+        "msqrt:not(:has(mfrac))",
+        """roots => roots.filter((root) => root.getClientRects().length).map((root) =>
+          root.getBoundingClientRect().right
+          + parseFloat(getComputedStyle(root).marginInlineEnd)
+          - root.lastElementChild.getBoundingClientRect().right)""",
+    )
+    assert len(holes) > 3
+    assert max(map(abs, holes)) < 2
+    page.close()
