@@ -31,7 +31,7 @@ def households() -> Figure:
     )
     order = np.argsort(weights)
     figure, ax = plt.subplots(figsize=(7, 4.4))
-    x = np.linspace(300, 2050, 400)
+    x = np.linspace(300, 2100, 400)
     bell = 300 * np.exp(-(((x - INCOME) / BANDWIDTH) ** 2) / 2)
     ax.fill_between(x, bell, color=PURPLE, alpha=0.16, lw=0)
     ax.plot(x, bell, color=PURPLE, lw=1.4)
@@ -58,7 +58,7 @@ def households() -> Figure:
     ax.text(955, 150, "how much a family counts", color=PURPLE, va="center")
     ax.text(815, 1360, "query: 800 francs", color=plot.FLOOR, va="top")
     ax.set(
-        xlim=(300, 2050),
+        xlim=(300, 2100),
         ylim=(0, 1400),
         xlabel="income (key), francs a year",
         ylabel="food bill (value), francs a year",

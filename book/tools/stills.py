@@ -5,7 +5,9 @@
 
 A still is what a live figure shows before anyone has touched it: the drawings of
 `_static/explore/<name>.js`, side by side, as `_static/explore/<name>.svg`. It stands on
-the page where there is no JavaScript. Needs Chromium; the tests use the same browser.
+the page where there is no JavaScript, or until a reader asks for the figure. Its words
+are in the letters of the pages or, since a picture loads no font, in some as wide.
+Needs Chromium; the tests use the same browser.
 """
 
 import html
@@ -22,6 +24,8 @@ from typing import Any
 
 FOLDER = Path(__file__).resolve().parents[1] / "_static" / "explore"
 COMMON = FOLDER / "explore.js"
+LETTERS = "'Source Serif 4', Georgia, serif"
+FACE = FOLDER.with_name("fonts") / "source-serif-4.woff2"
 
 # A page that acts on itself once it is loaded, and writes down what came of it.
 PAGE = """<!doctype html>
@@ -46,9 +50,14 @@ addEventListener("load", async () => {{
 
 # What a figure shows without its controls, at 700 pixels: drawings as they are, with
 # the colors of the light theme written into them, and words, lines, shades of tables.
-STILL = """
+STILL = f"""
+const weights = {{ weight: "400 700" }};
+const face = new FontFace("Source Serif 4", "url({FACE.as_uri()})", weights);
+document.fonts.add(await face.load());
+figure.style.fontFamily = "{LETTERS}";
+"""
+STILL += """
 figure.style.width = "700px";
-figure.style.fontFamily = FAMILY;
 await wait(600);
 const live = figure.querySelector(".explore-live"), parts = [];
 const skip = live.querySelectorAll(".explore-controls, .explore-say");
@@ -61,13 +70,13 @@ const rect = (x, y, width, height, fill) => {
     `<rect x="${number(x)}" y="${number(y)}" width="${number(width)}" ` +
     `height="${number(height)}" fill="${fill}"/>`);
 };
-// Of some words their width too, since another machine may have other letters.
-const write = (text, x, y, style, anchor, width) => {
+const write = (text, x, y, style, anchor, wide) => {
   const words = text.replace(/&/g, "&amp;").replace(/</g, "&lt;");
-  const length = width ? ` textLength="${number(width)}"` : "";
+  const fits = wide
+    ? `textLength="${number(wide)}" lengthAdjust="spacingAndGlyphs" ` : "";
   parts.push(`<text x="${number(x)}" y="${number(y)}" font-size="${style.fontSize}" ` +
-    `font-style="${style.fontStyle}" text-anchor="${anchor}" ` +
-    `fill="${style.color}"${length}>${words}</text>`);
+    `font-style="${style.fontStyle}" text-anchor="${anchor}" ${fits}` +
+    `fill="${style.color}">${words}</text>`);
 };
 const paint = (node) => {
   const style = getComputedStyle(node);
@@ -151,7 +160,6 @@ visit(live);
 return [origin.width, live.getBoundingClientRect().height, parts.join("\\n")];
 """
 EDGE = 14  # labels may stand out a little
-FAMILY = "Arial, Helvetica, Liberation Sans, sans-serif"  # letters of equal widths
 
 
 def find_browser() -> str | None:
@@ -210,7 +218,7 @@ def act(name: str, actions: str, size: tuple[int, int] = (1000, 800)) -> Any:
 
 def still(name: str) -> str:
     """Draw the still picture of a live figure, as SVG."""
-    width, height, drawings = act(name, f"const FAMILY = '{FAMILY}'; {STILL}")
+    width, height, drawings = act(name, STILL)
     width, height = (round(side + 2 * EDGE) for side in (width, height))
     # Long numbers of the browser's arithmetic say nothing in a picture.
     drawings = re.sub(r"-?\d+\.\d{4,}", lambda m: f"{float(m[0]):.2f}", drawings)
@@ -222,7 +230,7 @@ def still(name: str) -> str:
     drawings = drawings.replace(' xmlns="http://www.w3.org/2000/svg"', "")
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-        f'viewBox="{-EDGE} {-EDGE} {width} {height}" font-family="{FAMILY}">\n'
+        f'viewBox="{-EDGE} {-EDGE} {width} {height}" font-family="{LETTERS}">\n'
         f"{drawings}\n</svg>\n"
     )
 

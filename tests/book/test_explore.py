@@ -84,6 +84,7 @@ def test_a_still_shows_what_the_live_figure_shows_at_first(name):
     assert words.findall(drawn) == words.findall(committed), (
         f"draw it again, with the command in {stills.__file__}"
     )
+    assert f'font-family="{stills.LETTERS}"' in committed
 
 
 SHARED = [f"shared/{path.stem}" for path in (FOLDER / "shared").glob("*.js")]
@@ -119,15 +120,6 @@ def test_all_of_a_live_figure_has_a_name_and_fits_a_phone(try_out, name):
     assert len(report["said"]) > 20
 
 
-def test_a_still_says_how_wide_its_lines_are_in_letters_that_others_have():
-    for name in NAMES:
-        still = (FOLDER / f"{name}.svg").read_text("utf-8")
-        assert f'font-family="{stills.FAMILY}"' in still
-    lines = re.findall("<text[^>]*>", (FOLDER / "president.svg").read_text("utf-8"))
-    assert len(lines) >= 3
-    assert all("textLength=" in line for line in lines)
-
-
 POINTED = [
     (name, part)
     for page in PAGES
@@ -161,9 +153,52 @@ def test_a_word_of_a_caption_lights_up_a_part_of_the_figure(try_out, name, part)
     assert pointed[1] == focused[1] == never == 0
 
 
+def test_a_phone_can_read_the_still_of_a_figure_that_waits(opened):
+    head = "".join(
+        f'<script defer src="{(FOLDER / file).as_uri()}"></script>'
+        for file in ("explore.js", "president.js")
+    )
+    head += f'<link rel="stylesheet" href="{(FOLDER / "explore.css").as_uri()}">'
+    drawing = (FOLDER / "president.svg").as_uri()
+    body = f"""<explore-president class="explore" data-label="a figure">
+    <img alt="" src="{drawing}"></explore-president>"""
+    wide, moves, page = opened(
+        head,
+        body,
+        """const box = document.querySelector(".explore");
+        const still = box.querySelector("img");
+        await still.decode();
+        return [still.clientWidth, box.scrollWidth > box.clientWidth,
+          document.documentElement.scrollWidth];""",
+        (390, 844),
+    )
+    least = min(
+        map(
+            float,
+            re.findall(
+                r'font-size="([\d.]+)px"', (FOLDER / "president.svg").read_text()
+            ),
+        )
+    )
+    assert least * wide / 728 >= 12
+    assert moves
+    assert page <= 390
+
+
 # Chromium knows no `touch-action` on a group of an SVG, and a made-up event hides it.
-@pytest.mark.parametrize("name", ["query", "bandwidth", "rotary"])
-def test_a_finger_drags_and_the_page_stays(browser, tmp_path, name):
+# The curves of *stream* follow sideways: up and down the page scrolls, as it should.
+@pytest.mark.parametrize(
+    ("name", "handle", "x_step", "y_step"),
+    [
+        ("query", "[tabindex]", -2, -5),
+        ("bandwidth", "[tabindex]", -2, -5),
+        ("rotary", "[tabindex]", -2, -5),
+        ("stream", ".hit", 5, 1),
+    ],
+)
+def test_a_finger_drags_and_the_page_stays(
+    browser, tmp_path, name, handle, x_step, y_step
+):
     head = "".join(
         f'<script defer src="{(FOLDER / file).as_uri()}"></script>'
         for file in ("explore.js", f"{name}.js")
@@ -178,18 +213,19 @@ def test_a_finger_drags_and_the_page_stays(browser, tmp_path, name):
     )
     page = context.new_page()
     page.goto((tmp_path / "page.html").as_uri())
-    seen = ".explore-live svg [tabindex]:not([display=none])"
+    seen = f".explore-live svg {handle}:not([display=none])"
     page.wait_for_selector(seen)
-    handle = page.locator(seen).first
-    handle.scroll_into_view_if_needed()
-    scrolled, before = page.evaluate("scrollY"), page.inner_html(".explore-live svg")
-    box = handle.bounding_box()
+    grasped = page.locator(seen).first
+    grasped.scroll_into_view_if_needed()
+    scrolled, before = page.evaluate("scrollY"), ""
+    box = grasped.bounding_box()
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     device = context.new_cdp_session(page)
     for i in range(13):
-        touches = [{"x": x - 2 * i, "y": y - 5 * i}]
+        touches = [{"x": x + x_step * i, "y": y + y_step * i}]
         kind = "touchMove" if i else "touchStart"
         device.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": touches})
+        before = before or page.inner_html(".explore-live svg")
     after = page.inner_html(".explore-live svg")
     device.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
     assert page.evaluate("scrollY") == scrolled

@@ -231,3 +231,11 @@ def test_the_lists_of_paragraphs_leave_out_what_their_names_say():
         one for one in every if one[:2] == (president, address)
     ]
     assert hidden("its president") == [one for one in every if one[0] == president]
+
+
+def test_the_frame_cuts_no_household():
+    with mpl.rc_context():
+        figure = load("kernel_regression").households()
+    right, (income, _) = figure.axes[0].get_xlim()[1], data.engel()
+    plt.close(figure)
+    assert abs(income - right).min() > 20  # francs: more than half a dot

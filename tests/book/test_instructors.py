@@ -15,6 +15,10 @@ def blocks(language):
     return [text for name, text in CODE if name == language]
 
 
+def test_the_plans_come_first():
+    assert re.findall(r"^## (.*)$", PAGE, re.MULTILINE)[0] == "Plans for a course"
+
+
 def test_the_pages_of_its_contents_exist():
     contents = [text for text in blocks("yaml") if text.startswith("format:")]
     assert len(contents) == 1

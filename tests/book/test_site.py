@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
@@ -181,6 +182,15 @@ def test_every_picture_says_what_it_shows(page):
         assert not re.search(r"\.(?:png|svg|jpe?g|gif)$|^[0-9a-f]{16}|/", alt), image
 
 
+def test_every_drawing_says_how_wide_a_phone_is_to_show_it():
+    for name in FILES:
+        for image in read(f"{name}.html").all("img"):
+            if re.search(r"/_images/[^/]*\.svg$", image["src"]):
+                shown = image["src"].rpartition("/")[2]
+                live = (ROOT / "book/_static/explore" / shown).exists()
+                assert live or "--least" in image.get("style", ""), (name, shown)
+
+
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_every_executed_figure_has_a_number_and_a_caption(name):
     text = (SITE / f"{name}.html").read_text("utf-8")
@@ -239,6 +249,18 @@ def test_the_download_is_the_notebook_that_was_tested(name):
     if not CONFIG["sphinx"]["config"]["show_solutions"]:
         tested = without_solutions(tested)
     assert cells(download) == cells(tested)
+
+
+def test_the_site_hands_out_all_homework_of_a_framework_in_one_file():
+    linked = {a.get("href", "") for a in read("book/appendices/homework.html").all("a")}
+    names = {path.stem for path in (ROOT / "homework").glob("*.md")}
+    for wing in ("torch", "nnx"):
+        assert f"../../_static/homework-{wing}.zip" in linked
+        with zipfile.ZipFile(SITE / "_static" / f"homework-{wing}.zip") as archive:
+            assert set(archive.namelist()) == {f"{n}-{wing}.ipynb" for n in names}
+            for name in archive.namelist():
+                original = ROOT / "homework" / "student" / name
+                assert archive.read(name) == original.read_bytes()
 
 
 @pytest.mark.parametrize("name", CHAPTERS)

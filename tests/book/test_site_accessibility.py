@@ -155,7 +155,7 @@ def check(page, wrong, *lights):
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_is_accessible_fits_a_phone_and_says_no_error(visit, name):
-    page, wrong = visit(name, 356, "dark")
+    page, wrong = visit(name, 320, "dark")
     assert page.evaluate(WIDER) == []
     turn(page, 390, "dark")
     assert page.evaluate(WIDER) == []

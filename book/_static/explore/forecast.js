@@ -56,7 +56,7 @@ explore.define("forecast", (live, figure) => {
       set(button, { "aria-checked": String(on) });
       word.textContent = on ? "on" : "off";
       map.replaceChildren(svg("svg", { viewBox: `0 0 ${SMALL} ${SMALL}`, "aria-hidden": "true",
-        style: `width:3.2rem;opacity:${on ? 1 : 0.25}` },
+        style: `width:min(3.2rem, 15vw);opacity:${on ? 1 : 0.25}` },
       ...small.shade(model.maps[layer][head], SMALL / n, 0, 0)));
     }
     const order = own.map((_, id) => id).sort((a, b) => own[b] - own[a]);

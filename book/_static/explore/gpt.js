@@ -54,7 +54,7 @@ explore.define("gpt", (live) => {
     vector: svg("svg", { viewBox: "0 0 240 14", preserveAspectRatio: "none",
       style: "max-width:none;height:1.1rem", "aria-hidden": "true" }),
     says: html("td", { class: "says" }) }));
-  const title = html("th", { scope: "col", style: "width:60%" });
+  const title = html("th", { scope: "col", style: "width:60%;white-space:normal" });
   const stream = html("table", { style: "width:100%;margin-top:.7rem" }, html("thead", {},
     html("tr", {}, html("th", { scope: "col" }, "after"), title, html("th", { scope: "col", class: "number" }, "length"),
       html("th", { scope: "col" }, "forecast"))), html("tbody", {},
@@ -82,7 +82,7 @@ explore.define("gpt", (live) => {
       set(each.button, { "aria-pressed": String(each.layer === layer && each.head === head) });
       each.button.dataset.value = own[at].join(" ");
       each.button.replaceChildren(svg("svg", { viewBox: `0 0 ${SMALL} ${SMALL}`,
-        style: "width:3.2rem", "aria-hidden": "true" }, ...small.shade(own, SMALL / n, 0, 0)));
+        style: "width:min(3.2rem, 15vw)", "aria-hidden": "true" }, ...small.shade(own, SMALL / n, 0, 0)));
     });
 
     const levels = model.streams.map((x) => small.forecast(x[at])), own = levels.at(-1);
