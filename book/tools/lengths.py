@@ -27,9 +27,8 @@ def lengthen(factor: float) -> None:
     """Let every training of this kernel take `factor` times the steps."""
     from IPython import get_ipython
 
-    for wing in ("torch", "nnx"):
-        module = importlib.import_module(f"course_lib.{wing}")
-        module.fit = longer(module.fit, factor)
+    for wing in map(importlib.import_module, ("course_lib.torch", "course_lib.nnx")):
+        vars(wing)["fit"] = longer(wing.fit, factor)
     get_ipython().ast_transformers.append(Lengthened(factor))
 
 
