@@ -4,6 +4,7 @@
     python book/tools/shake.py attention depth       # these pages
     python book/tools/shake.py --shake avx2 nudge    # these shakes
     python book/tools/shake.py --table               # what was run before, nothing anew
+    python book/tools/shake.py --shake half four     # half and four times the training
 
 The same versions round otherwise on a processor with another instruction set, on
 another number of threads, and a training hands on what a last bit began. Each shake
@@ -13,6 +14,10 @@ shake, and from what to what. With none it says so, and the exit status is 0.
 
 A page that moves is changed, not its tolerance: more seeds and their median, a calmer
 or shorter training, a coarser figure, a bound, a statement in words that holds.
+
+The last two shakes are no machines: under half and four times the training
+(`lengths.py`) all outputs are others, so only claims are asked, those of cells tagged
+`any-length`. A claim that falls gets the length of its training into its sentence.
 """
 
 import argparse
@@ -32,18 +37,23 @@ import nbformat
 import numpy as np
 from compare import Move, moves, read_tolerance
 from kernels import compiled
+from lengths import FELL
 from nbformat import NotebookNode
 from notebooks import ROOT, find_chapters, read_cells, run_cells
 
 FOLDER = "_build/shaken"
 HALF = 0.5
 TIMEOUT = 900  # seconds for a cell: without wide instructions all takes longer
-NUDGE = """\
+LENGTHS = {"half": 0.5, "four": 4.0}
+BEFORE = """\
 import sys
 sys.path.insert(0, {folder!r})
-from shake import nudge
-nudge()
+{what}
 sys.path.remove({folder!r})"""
+FIRST = {"nudge": "from shake import nudge; nudge()"} | {
+    name: f"from lengths import lengthen; lengthen({factor})"
+    for name, factor in LENGTHS.items()
+}
 
 
 def limited(
@@ -173,13 +183,13 @@ def run(root: Path, name: str, path: Path) -> None:
     """
     start = time.perf_counter()
     notebook = read_cells(path.read_text("utf-8"))
-    if name == "nudge":
-        source = NUDGE.format(folder=str(Path(__file__).parent))
+    if name in FIRST:
+        source = BEFORE.format(folder=str(Path(__file__).parent), what=FIRST[name])
         notebook.cells.insert(0, nbformat.v4.new_code_cell(source))
     cache = compiled(root, f"{name}-{multiprocessing.current_process().name}")
-    machine = {**cache, **SHAKES[name]}
+    machine = {**cache, **SHAKES.get(name, {})}
     run_cells(notebook, path.parent, TIMEOUT, machine, allow_errors=True)
-    if name == "nudge":
+    if name in FIRST:
         del notebook.cells[0]
     file = root / FOLDER / name / f"{path.stem}.ipynb"
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -221,11 +231,44 @@ def table(paths: Sequence[Path], root: Path, limit: float) -> int:
     return found
 
 
+def fallen(cell: NotebookNode) -> list[str]:
+    """List the claims of a cell that don't hold; that it failed, if it did."""
+    said = "".join(out.get("text", "") for out in cell.outputs).splitlines()
+    failed = [out for out in cell.outputs if out.output_type == "error"]
+    return [line.removeprefix(FELL) for line in said if line.startswith(FELL)] + [
+        f"{out.ename}: {out.evalue}".partition("\n")[0] for out in failed
+    ]
+
+
+def falls(paths: Sequence[Path], root: Path, every: bool) -> int:
+    """Print a line for each claim that falls at another length; return how many.
+
+    With `every`, also those that aren't said to hold at any length, and cells that
+    don't run.
+    """
+    found = 0
+    for path in paths:
+        stored = code_cells(path.with_suffix(".ipynb"))
+        for name in LENGTHS:
+            run = code_cells(root / FOLDER / name / f"{path.stem}.ipynb")
+            if [cell.source for cell in run] != [cell.source for cell in stored]:
+                continue
+            for number, cell in enumerate(run):
+                if not every and "any-length" not in cell.metadata.get("tags", ()):
+                    continue
+                for what in fallen(cell):
+                    print(f"{path.stem:<24}{number:>5}          {name:<8}  {what}")
+                    found += 1
+    return found
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("slug", nargs="*", help="a page, such as attention")
-    parser.add_argument("--shake", nargs="+", choices=SHAKES, default=list(SHAKES))
+    parser.add_argument(
+        "--shake", nargs="+", choices=[*SHAKES, *LENGTHS], default=[*SHAKES]
+    )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--table", action="store_true", help="only compare")
     parser.add_argument(
@@ -247,10 +290,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             context = multiprocessing.get_context("spawn")
             with ProcessPoolExecutor(options.jobs, context) as pool:
                 list(pool.map(run, *zip(*tasks, strict=True)))
-    found = table(paths, options.root, options.limit)
-    if not found:
+    machines = [name for name in options.shake if name in SHAKES]
+    found = table(paths, options.root, options.limit) if machines else 0
+    if machines and not found:
         print(f"No output moves by more than {options.limit:g} of its allowance.")
-    return 1 if found else 0
+    fell = falls(paths, options.root, every=options.limit == 0)
+    return 1 if found or fell else 0
 
 
 if __name__ == "__main__":

@@ -52,6 +52,29 @@ import os
 import numpy as np
 print(torch.backends.cpu.get_cpu_capability(), os.environ.get("XLA_FLAGS"))
 print(np.show_config(mode="dicts")["SIMD Extensions"].get("found", []))"""
+TRAINING = """\
+import numpy as np
+import course_lib.nnx as cn
+import course_lib.torch as ct
+from course_lib.config import TrainConfig
+from flax import nnx
+from torch import nn
+
+def loss(model, x):
+    return (model(x) ** 2).mean()
+
+def loop(steps=6):
+    return len([None for _ in range(steps)])
+
+batches = 10 * [np.ones((2, 3), np.float32)]
+history = ct.fit(nn.Linear(3, 1), batches, loss, learning_rate=0.1)
+config = TrainConfig(steps=8, warmup=2)
+jhistory = cn.fit(nnx.Linear(3, 1, rngs=nnx.Rngs(0)), batches, loss, config=config)"""
+CLAIMS = """\
+assert history.steps == 10
+assert jhistory.steps == 8
+assert 2 < loop() < 20
+assert history.losses[-1] < 1e3"""
 
 
 def shake_it(book, capsys, *arguments):
@@ -117,3 +140,22 @@ def test_each_number_has_a_direction_of_its_own():
     assert set(signs((5, 7), 0).ravel()) == {-np.inf, np.inf}
     np.testing.assert_array_equal(signs((5, 7), 0), signs((5, 7), 0))
     assert (signs((5, 7), 0) != signs((5, 7), 1)).any()
+
+
+def test_at_another_length_claims_fall_one_by_one_where_the_page_says_they_would_not(
+    book, capsys
+):
+    pytest.importorskip("torch")
+    pytest.importorskip("flax")
+    once = cell("assert loop() == 6", "claims")
+    book.write(cell(TRAINING), cell(CLAIMS, "claims", "any-length"), once)
+    nbformat.write(read_cells(book.text.read_text("utf-8")), book.notebook)
+    status, said = shake_it(book, capsys, "--shake", "half", "four", "--jobs", "1")
+    fell = [line.split(maxsplit=3)[2:] for line in said.splitlines()]
+    half = ["half", "history.steps == 10"], ["half", "jhistory.steps == 8"]
+    four = ["four", "history.steps == 10"], ["four", "jhistory.steps == 8"]
+    assert status == 1
+    assert fell == [*half, *four, ["four", "2 < loop() < 20"]]
+    assert (
+        shake_it(book, capsys, "--table", "--limit", "0")[1].count("loop() == 6") == 2
+    )
