@@ -38,6 +38,16 @@ def test_every_target_position_sees_every_source_position(wing, rng):
         assert (np.abs(after - before).max(axis=(0, 2)) > 1e-6).all()
 
 
+def test_rotary_positions_tell_orders_apart_on_either_side(wing):
+    """Without them one layer would give the last place the same for any order."""
+    model = CASE.random(wing, position="rotary", n_layers=1, n_decoder_layers=1)
+    source, target = np.array([[2, 3, 5]]), np.array([[7, 2, 11]])
+    last = wing.numpy(model(wing.array(source), wing.array(target)))[0, -1]
+    for one, other in ((source[:, [1, 0, 2]], target), (source, target[:, [1, 0, 2]])):
+        turned = wing.numpy(model(wing.array(one), wing.array(other)))[0, -1]
+        assert np.abs(turned - last).max() > 1e-4
+
+
 def test_the_encoder_runs_once(wing, rng):
     model = CASE.random(wing)
     source, target = CASE.draw(rng)
