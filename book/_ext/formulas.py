@@ -23,7 +23,8 @@ LOGGER = getLogger(__name__)
 CONVERTER = LatexToMathML(fancy_error=False)
 # After a script letter: the chancery form, which is the font's own.
 FORM = "\ufe00"
-# The sign of a root reaches down to where a tall letter stands.
+# The sign of a root over a low letter reaches down as over a tall one.
+LOW = re.compile("(<msqrt>)(?=<mi>[acemnorsuvwxz]</mi></msqrt>)")
 STRUT = '<mpadded width="0"><mphantom><mi>d</mi></mphantom></mpadded>'
 # Two equations side by side stand one under the other where a screen is narrow.
 BESIDE = re.compile(r"\\qquad(?![a-zA-Z])\s*")
@@ -70,7 +71,7 @@ def mathml(node: nodes.Element) -> str:
         ).replace(FORM, "")
         if len(parts) > 1:  # as words of a line, which may break between them
             made = made.replace('display="block"', 'displaystyle="true"')
-        return re.sub(r"(<msqrt>)(?=<mi>n</mi></msqrt>)", rf"\1{STRUT}", made)
+        return LOW.sub(rf"\1{STRUT}", made)
     except LatexError as error:
         place: Any = node  # a formula within a line has the line of its paragraph
         while place.line is None and place.parent is not None:

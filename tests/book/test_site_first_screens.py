@@ -3,6 +3,7 @@
 Like test_site.py these tests read `_build/html`.
 """
 
+import contextlib
 import re
 
 import pytest
@@ -17,6 +18,20 @@ built = pytest.mark.skipif(
 )
 
 
+@pytest.fixture
+def visit(browser):
+    """Open a page of the site in a window of this size."""
+    with contextlib.ExitStack() as stack:
+
+        def visit(name, width, height):
+            page = browser.new_page(viewport={"width": width, "height": height})
+            stack.callback(page.close)
+            page.goto((SITE / "book" / f"{name}.html").as_uri())
+            return page
+
+        yield visit
+
+
 def test_six_lines_follow_two_imports():
     (code,) = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     imports, lines = code.strip().split("\n\n")
@@ -25,9 +40,8 @@ def test_six_lines_follow_two_imports():
 
 
 @built
-def test_one_screen_has_the_button_the_links_the_plans_and_the_code(browser):
-    page = browser.new_page(viewport={"width": 1440, "height": 900})
-    page.goto((SITE / "book" / "intro.html").as_uri())
+def test_one_screen_has_the_button_the_links_the_plans_and_the_code(visit):
+    page = visit("intro", 1440, 900)
     links = page.eval_on_selector_all(
         ".ways-in a", "found => found.map((a) => a.textContent)"
     )
@@ -39,26 +53,22 @@ def test_one_screen_has_the_button_the_links_the_plans_and_the_code(browser):
     # And at once a figure to try.
     figure = page.locator(".bd-article figure").first.bounding_box()
     assert figure["y"] <= 960
-    page.close()
 
 
 @built
-def test_a_finger_finds_each_stop_of_the_map(browser):
-    page = browser.new_page(viewport={"width": 390, "height": 844})
-    page.goto((SITE / "book" / "intro.html").as_uri())
+def test_a_finger_finds_each_stop_of_the_map(visit):
+    page = visit("intro", 390, 844)
     heights = page.eval_on_selector_all(
         ".road a", "stops => stops.map((a) => a.getBoundingClientRect().height)"
     )
     assert len(heights) > 40
     assert min(heights) >= 24
-    page.close()
 
 
 @built
 @pytest.mark.parametrize("width", [390, 1440])
-def test_a_figure_that_opens_its_page_moves_nothing_when_it_comes_alive(browser, width):
-    page = browser.new_page(viewport={"width": width, "height": 844})
-    page.goto((SITE / "book" / "play.html").as_uri())
+def test_a_figure_that_opens_its_page_moves_nothing_when_it_comes_alive(visit, width):
+    page = visit("play", width, 844)
     page.wait_for_selector("explore-forecast .explore-live th")
     page.wait_for_timeout(500)
     kept, live = page.evaluate(
@@ -67,13 +77,11 @@ def test_a_figure_that_opens_its_page_moves_nothing_when_it_comes_alive(browser,
           figure.querySelector(".explore-live").offsetHeight]; }"""
     )
     assert kept == pytest.approx(live, abs=30)
-    page.close()
 
 
 @built
-def test_a_root_leaves_no_hole_behind_it(browser):
-    page = browser.new_page()
-    page.goto((SITE / "book" / "similarity" / "attention.html").as_uri())
+def test_a_root_leaves_no_hole_behind_it(visit):
+    page = visit("similarity/attention", 1280, 720)
     holes = page.eval_on_selector_all(
         "msqrt:not(:has(mfrac))",
         """roots => roots.filter((root) => root.getClientRects().length).map((root) =>
@@ -83,4 +91,3 @@ def test_a_root_leaves_no_hole_behind_it(browser):
     )
     assert len(holes) > 3
     assert max(map(abs, holes)) < 2
-    page.close()
