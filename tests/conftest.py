@@ -9,17 +9,14 @@ import jaxtyping
 import numpy as np
 import pytest
 from compiled import forget_oldest, keep_compiled
-from hypothesis import Phase, settings
+from hypothesis import settings
 from memory import stay_small
 from packaging.version import Version
 from wings import WINGS, get_wing
 
 # Machines differ in speed; examples are drawn alike everywhere.
 settings.register_profile("course", deadline=None, derandomize=True, max_examples=30)
-# To shrink a failing example takes minutes: time lost where failures are expected.
-found = tuple(phase for phase in Phase if phase is not Phase.shrink)
-settings.register_profile("mutants", settings.get_profile("course"), phases=found)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "course"))
+settings.load_profile("course")
 
 HAS_JAX = importlib.util.find_spec("jax") is not None
 if HAS_JAX:
