@@ -39,8 +39,9 @@ def check_bias(name: str, bias: Any, scores: Shape) -> None:
 
 
 def _check_broadcast(name: str, shape: Shape, scores: Shape) -> None:
-    fits = len(shape) <= len(scores) and all(
-        m in (1, s) for m, s in zip(shape[::-1], scores[::-1], strict=False)
+    before = len(scores) - len(shape)  # axes that it need not have
+    fits = before >= 0 and all(
+        m in (1, s) for m, s in zip(shape, scores[before:], strict=True)
     )
     if not fits:
         raise ValueError(
