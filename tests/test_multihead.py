@@ -67,11 +67,13 @@ def test_equals_the_oracle(wing, seed, sizes, bias, kind, masked):
 )
 def test_the_options_of_today_equal_the_oracle(wing, rng, options, same):
     x, _ = inputs(rng)
+    bias = rng.standard_normal((H, T, T))
     model = wing.make(wing.lib.MultiHeadAttention, D, H, **options)
     model, weights = randomize(wing, model)
-    expected, expected_maps = oracle.multihead(x, None, weights, H, **same)
-    assert_close(wing.numpy(model(wing.array(x))), expected)
-    assert_close(wing.numpy(model.maps(wing.array(x))), expected_maps)
+    expected, expected_maps = oracle.multihead(x, None, weights, H, bias=bias, **same)
+    given = {"score_bias": wing.array(bias)}  # added behind the cap
+    assert_close(wing.numpy(model(wing.array(x), **given)), expected)
+    assert_close(wing.numpy(model.maps(wing.array(x), **given)), expected_maps)
 
 
 @pytest.mark.parametrize("n_kv_heads", [1, H])

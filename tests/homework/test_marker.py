@@ -25,6 +25,7 @@ from sandbox import cells, wire
 
 from course_lib.homework import EXERCISES, make_marker
 from course_lib.homework.marking import Marking
+from course_lib.homework.report import Report
 from course_lib.homework.running import Outcome, Task
 
 # --- what comes out of a sandbox
@@ -556,6 +557,13 @@ def test_one_student_is_marked_again_by_id_or_by_file(tmp_path, told, monkeypatc
         assert [f"again {number}" in text for text in said()] == [False, True, False]
     with pytest.raises(SystemExit):
         main([*paths, "--student", "nobody"])
+
+
+def test_a_flagged_answer_has_no_points_until_a_person_looked(told, monkeypatch):
+    report = Report("attention", "torch", (), "", flag="above what can be known")
+    monkeypatch.setattr(Marking, "report", lambda self, outcomes: report)
+    rows, _ = told()
+    assert [part["points"] for part in rows[0]["parts"]] == [None, None]
 
 
 # --- what is written
