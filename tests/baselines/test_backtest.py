@@ -194,6 +194,8 @@ def test_in_small_samples_the_statistic_is_that_of_harvey_and_others(rng):
     tail = 2 * stats.t.sf(abs(found.statistic), n - 1)
     assert found.p_value == pytest.approx(tail)
     assert found.p_value > plain.p_value
+    back = diebold_mariano(*losses[::-1], lags=h - 1, small_sample=True)
+    assert back.p_value == pytest.approx(tail)  # whichever of the two is ahead
 
 
 def normal_quantiles(known):
