@@ -46,6 +46,9 @@ SEVEN = {"hidden_size": 21, "num_attention_heads": 6, "num_key_value_heads": 3}
 LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0}
 LLAMA3 |= {"high_freq_factor": 4.0, "original_max_position_embeddings": 16}
 YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 8}
+# Trained on so long texts, some pairs turn as they did.
+LONGER = YARN | {"original_max_position_embeddings": 4096}
+LONGER |= {"mscale": 0.7, "mscale_all_dim": 1.3}
 LONG = {"rope_type": "longrope", "long_factor": [1.0] * 3, "short_factor": [1.0] * 3}
 EVERY = {"sliding_window": 3, "use_sliding_window": True}
 
@@ -92,10 +95,7 @@ FORMS = [
     ("llama", {"rope_scaling": {"rope_type": "linear", "factor": 3.0}}),
     ("llama", {"rope_scaling": YARN, "head_dim": 14}),
     ("llama", {"rope_scaling": YARN | {"beta_fast": 4.0, "attention_factor": 1.3}}),
-    (
-        "llama",
-        {"rope_scaling": YARN | {"mscale": 0.7, "mscale_all_dim": 1.3}, "head_dim": 22},
-    ),
+    ("llama", {"rope_scaling": LONGER, "rope_theta": 100.0, "head_dim": 22}),
     ("llama", {"rope_scaling": YARN | {"truncate": False}, "head_dim": 22}),
     ("qwen2", {"num_key_value_heads": 4}),
     ("qwen2", EVERY | {"max_window_layers": 1, "tie_word_embeddings": True}),
