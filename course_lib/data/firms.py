@@ -149,30 +149,6 @@ class Economy:
         shared = (weights * truth).sum(-1).mean()
         return self._share(shared**2 / spread if spread > 0 else 0.0)
 
-    def one_head_ceiling(self) -> float:
-        """R² of the best forecast from one average over the others, with any weights.
-
-        One head gives each firm an average of the others' returns, with positive
-        weights that sum to 1, times one number. The best weights are a projection of
-        the true network's rows onto the simplex (Duchi et al. 2008,
-        doi:10.1145/1390156.1390191); they depend on the characteristics, not on the
-        returns. Without second order and rivals this is `ceiling()`.
-        """
-        total = (self.network**2).sum(-1).mean()
-        return self._share(total - _missed(self.network, self._nearest_average))
-
-    @property
-    def one_head_oracle(self) -> np.ndarray:
-        """The forecast whose expected R² is `one_head_ceiling`, `Q N`."""
-        return self.own + _average(self._nearest_average, self.last_return)
-
-    @property
-    def _nearest_average(self) -> np.ndarray:
-        """The weights of `one_head_ceiling` times their number, `Q N N`."""
-        truth = self.network
-        nearest = (sign * _nearest_of_one_sign(sign * truth) for sign in (1, -1))
-        return min(nearest, key=lambda weights: _missed(truth, weights))
-
     def _share(self, explained: float) -> float:
         total = (self.network**2).sum(-1).mean() + self.noise**2
         return float((self.own.var() + explained) / (self.own.var() + total))
@@ -199,8 +175,7 @@ def economy(
         n_sectors: Sectors; each firm falls into one at random.
         first_order: gamma, what the peers' news is worth.
         second_order: delta, what the news of the peers' peers is worth.
-        rivalry: rho, what the rivals' good news costs; with 1.5, one head can explain
-            two thirds of what the oracle explains (`one_head_ceiling`).
+        rivalry: rho, what the rivals' good news costs.
         noise: Standard deviation of what cannot be foreseen.
         same_firms: Keep the characteristics, and so the network, over all quarters;
             otherwise each quarter has firms of its own.
@@ -256,32 +231,6 @@ def _others_softmax(scores: np.ndarray) -> np.ndarray:
     scores[:, np.eye(scores.shape[-1], dtype=bool)] = -np.inf
     weights = np.exp(scores - scores.max(-1, keepdims=True))
     return weights / weights.sum(-1, keepdims=True)
-
-
-def _missed(network: np.ndarray, weights: np.ndarray) -> float:
-    """Squared distance between the rows, on average."""
-    return float(((network - weights) ** 2).sum(-1).mean())
-
-
-def _nearest_of_one_sign(network: np.ndarray) -> np.ndarray:
-    """The nearest c times a distribution over the others, `Q N N`; one c for all rows.
-
-    The nearest is max(row - t, 0), with t such that it sums to c; the derivative with
-    respect to c is -2 t, which is 0 on average at the best c.
-    """
-    others = ~np.eye(network.shape[-1], dtype=bool)
-    rows = network[:, others].reshape(*network.shape[:2], -1)
-    sums = np.cumsum(-np.sort(-rows, axis=-1), axis=-1)
-    n = np.arange(1, sums.shape[-1] + 1)
-    low, high = 0.0, float(np.abs(rows).sum(-1).max())
-    t = np.zeros(1)
-    for _ in range(50):
-        c = (low + high) / 2
-        t = ((sums - c) / n).max(-1, keepdims=True)
-        low, high = (c, high) if t.mean() > 0 else (low, c)
-    nearest = np.zeros_like(network)
-    nearest[:, others] = np.maximum(rows - t, 0).reshape(len(rows), -1)
-    return nearest
 
 
 def _average(weights: np.ndarray, values: np.ndarray) -> np.ndarray:

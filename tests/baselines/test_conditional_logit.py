@@ -81,7 +81,6 @@ def test_signed_weights_are_beyond_it():
     forecast = found.predict(test.inputs, test.pairs, test.last_return)
     explained = data.r_squared(test.next_return, forecast)
     assert explained < data.r_squared(test.next_return, test.oracle) - 0.2
-    assert explained < test.one_head_ceiling() + 0.03
 
 
 def test_no_better_fit_is_found_around_the_solution(rng):

@@ -158,52 +158,6 @@ def test_rivals_change_the_returns_and_nothing_else():
     np.testing.assert_allclose(plain.next_return - lost, rival.next_return)
 
 
-def test_one_head_reaches_the_oracle_if_its_weights_are_all_there_is():
-    e = data.economy(seed=5, n_quarters=Q, n_firms=N)
-    assert e.one_head_ceiling() == pytest.approx(e.ceiling(), abs=1e-9)
-    opposite = data.economy(seed=5, n_quarters=Q, n_firms=N, first_order=-1.5)
-    assert opposite.one_head_ceiling() == pytest.approx(opposite.ceiling(), abs=1e-9)
-    for same in (e, opposite):
-        np.testing.assert_allclose(same.one_head_oracle, same.oracle, atol=1e-6)
-
-
-@pytest.mark.parametrize("rivalry", [1.5, 3.0])
-def test_the_best_single_average_explains_its_ceiling(rivalry):
-    e = data.economy(seed=5, n_quarters=997, n_firms=11, rivalry=rivalry)
-    explained = data.r_squared(e.next_return, e.one_head_oracle)
-    assert explained == pytest.approx(e.one_head_ceiling(), abs=0.02)
-    assert explained < data.r_squared(e.next_return, e.oracle) - 0.1
-
-
-@pytest.mark.parametrize("rivalry", [1.0, 1.5, 3.0])
-def test_no_weights_of_one_head_explain_more_than_its_ceiling(rivalry):
-    """The bound by another method: constrained least squares, one slope at a time."""
-    optimize = pytest.importorskip("scipy.optimize")
-    e = data.economy(seed=5, n_quarters=2, n_firms=5, rivalry=rivalry)
-    assert e.one_head_ceiling() < e.ceiling() - 0.02
-
-    def missed(slope, force=1e5):
-        """Nonnegative least squares, with a row that forces the sum of the weights."""
-        total = 0.0
-        for row in e.network.reshape(-1, 5):
-            row = row[row != 0]
-            table = np.vstack([np.eye(4), force * np.ones(4)])
-            goal = np.append(np.sign(slope) * row, force * abs(slope))
-            total += np.sum((optimize.nnls(table, goal)[0] - goal[:4]) ** 2)
-        return total / 10
-
-    least = min(missed(slope) for slope in np.linspace(-4, 4, 200))
-    variance = (e.network**2).sum(-1).mean()
-    bound = (e.own.var() + variance - least) / (e.own.var() + variance + e.noise**2)
-    assert e.one_head_ceiling() == pytest.approx(bound, abs=2e-3)
-    rng = np.random.default_rng(1)
-    for scale in (0.3, 1, 3):
-        for _ in range(50):
-            weights = np.exp(rng.normal(0, scale, (2, 5, 5))) * (1 - np.eye(5))
-            weights /= weights.sum(-1, keepdims=True)
-            assert e.ceiling(weights) <= e.one_head_ceiling() + 1e-9
-
-
 def test_characteristics_have_their_units():
     e = data.economy(seed=23, n_quarters=499)
     for name in ("size", "leverage", "rd", "roa", "last_return"):
