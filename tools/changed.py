@@ -25,6 +25,7 @@ BUILT = re.compile(r"tests/(book/test_site.*|homework/test_assignments)\.py")
 ABOUT = {
     "course_lib/torch/*": "tests/test_mirror.py",
     "course_lib/nnx/*": "tests/test_mirror.py",
+    "course_lib/*/position/schemes.py": "tests/test_models.py",
     "course_lib/homework/*": "tests/homework/test_slips.py",
     "book/*.md": "tests/book/test_limits.py",
     "book/_ext/*": "tests/book/test_extensions.py",
