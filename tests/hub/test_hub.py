@@ -1,8 +1,10 @@
 """The hub: GPT-2's checkpoints loaded into ours, and what is refused."""
 
 import json
+import re
 import subprocess
 import sys
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -25,7 +27,8 @@ from published import (
 from wings import each
 
 from course_lib.config import GPTConfig
-from course_lib.hub import load
+from course_lib.hub import FAMILIES, load
+from course_lib.hub.fields import Fields
 
 # GPT-2
 
@@ -323,6 +326,42 @@ def test_parts_that_do_not_belong_together_are_refused(tmp_path):
     index()
     (tmp_path / file).unlink()
     refuse(tmp_path, f"lacks {file}")
+
+
+# Of every family
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_what_a_file_leaves_out_is_as_in_the_library(family):
+    made = transformers.AutoConfig.for_model(family)
+    whole = json.loads(made.to_json_string(use_diff=False))
+    architecture = whole["architectures"] = FAMILIES[family].ARCHITECTURES[0]
+
+    def read(fields):
+        fields = Fields(fields, "it")
+        config = FAMILIES[family].conversion(fields, architecture, set()).config
+        return said_in_full(config)
+
+    shortest = {}
+    while True:
+        try:
+            assert read(shortest) == read(whole)
+            break
+        except ValueError as error:
+            (name,) = re.findall(r"must say what (\w+) is", str(error))
+            shortest[name] = whole[name]
+    assert len(shortest) < 9  # its sizes, and little else
+
+
+def said_in_full(config):
+    """The fields of a configuration, with what None stands for in some."""
+    fields = asdict(config)
+    if "n_kv_heads" in fields:
+        fields |= {"n_kv_heads": config.n_kv_heads or config.n_heads}
+        fields |= {"head_dim": config.d_head}
+    if "target_vocab_size" in fields:
+        fields |= {"target_vocab_size": config.target_vocab_size or config.vocab_size}
+    return fields
 
 
 # By name
