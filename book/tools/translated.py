@@ -42,10 +42,14 @@ def compare(page: Path, original: Path) -> str | None:
 
 
 def main(root: Path, languages: list[str]) -> int:
-    """Compare, and return the number of pages that differ."""
+    """Compare, and return the number of pages that differ or languages without any."""
     differ = 0
     for language in languages or ["*"]:
-        for page in sorted(root.glob(f"translations/{language}/**/*.md")):
+        pages = sorted(root.glob(f"translations/{language}/**/*.md"))
+        if languages and not pages:
+            print(f"translations/{language} has no page.")
+            differ += 1
+        for page in pages:
             inside = page.relative_to(root / "translations")
             if said := compare(page, root / "book" / Path(*inside.parts[1:])):
                 print(f"{inside}: {said}")

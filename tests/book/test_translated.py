@@ -34,6 +34,7 @@ def test_other_words_are_a_translation(page, capsys):
     assert "BACK TO THE BANK" in page.read_text()
     assert said(page, capsys) == (0, "")
     assert said(page, capsys, "de") == (0, "")
+    assert said(page, capsys, "fr") == (1, "translations/fr has no page.\n")
 
 
 @pytest.mark.parametrize(
