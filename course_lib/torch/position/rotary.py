@@ -9,6 +9,7 @@ the training, angles are stretched: `RotaryScaling` has the rules.
 """
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import torch
 from jaxtyping import Float
@@ -51,13 +52,10 @@ class Rotary(Positions):
     ) -> Float[Tensor, "*B T Dh"]:
         """Turn queries or keys, the first of which stands at `offset`."""
         check_rotary(x.shape, self.d_head)
-        # Angles of large positions need at least 32 bits, whatever the queries have.
-        wide = torch.promote_types(x.dtype, torch.float32)
-        speeds = torch.tensor(self._speeds, dtype=wide).to(x.device, non_blocking=True)
-        places = torch.arange(offset, offset + x.shape[-2], device=x.device)
-        angles = places[:, None] * speeds  # T Dh/2
-        size = 1.0 if self.scaling is None else self.scaling.amplitude
-        cos, sin = ((size * f(angles)).to(x.dtype) for f in (torch.cos, torch.sin))
+        # Queries, keys and layers share their turns, of which no trace may keep any.
+        plain = type(x) is Tensor and not torch.compiler.is_compiling()
+        turns = _kept_turns if plain else _turns
+        cos, sin = turns(self, offset, x.shape[-2], x.dtype, x.device)
         first, second = x.chunk(2, dim=-1)
         turned = first * cos - second * sin, second * cos + first * sin
         return torch.cat(turned, dim=-1)
@@ -66,3 +64,19 @@ class Rotary(Positions):
     def rotary(self) -> "Rotary":
         """This: attention calls it in every layer."""
         return self
+
+
+def _turns(
+    rotary: Rotary, offset: int, n: int, dtype: torch.dtype, device: torch.device
+) -> tuple[Tensor, ...]:
+    """Cosines and sines of eq. 1's angles, `T Dh/2`."""
+    # Angles of large positions need at least 32 bits, whatever the queries have.
+    wide = torch.promote_types(dtype, torch.float32)
+    speeds = torch.tensor(rotary._speeds, dtype=wide).to(device, non_blocking=True)
+    angles = torch.arange(offset, offset + n, device=device)[:, None] * speeds
+    size = 1.0 if rotary.scaling is None else rotary.scaling.amplitude
+    return tuple((size * f(angles)).to(dtype) for f in (torch.cos, torch.sin))
+
+
+# Made outside of inference mode: what is made in it could not train afterwards.
+_kept_turns = lru_cache(maxsize=8)(torch.inference_mode(False)(_turns))
