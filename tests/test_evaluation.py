@@ -37,10 +37,6 @@ CALLERS = {
         lambda w, m: w.lib.speculate(m, m, [[1, 2]], max_new_tokens=3),
     ),
     "translate": (seq2seq, lambda w, m: w.lib.translate(m, source(w), **BEGIN)),
-    "beam_translate": (
-        seq2seq,
-        lambda w, m: w.lib.beam_translate(m, source(w), n_beams=2, **BEGIN),
-    ),
     "mean_loss": (gpt, lambda w, m: w.lib.mean_loss(m, [np.array([[1, 2]])], loss)),
 }
 

@@ -19,7 +19,6 @@ PATTERNS = {
         lambda i, j: abs(i - j) in (0, 2, 4),
     ),
     "global": ({"n_global": 2}, lambda i, j: min(i, j) < 2),
-    "prefix": ({"n_prefix": 3}, lambda i, j: j <= i or j < 3),
 }
 
 

@@ -82,7 +82,8 @@ def numbers(
     rng = np.random.default_rng(seed)
     # Distinct numbers with chances like 1 / (n + 1): the Gumbel trick sorts them all.
     order = np.argsort(np.log(np.arange(limit) + 1) - rng.gumbel(size=limit))
-    new = has_any(order, unseen)
+    # One of them ends the number or its thousands.
+    new = np.isin(order % 100, unseen) | np.isin(order // 1000 % 100, unseen)
     known, combined = order[~new], order[new]
     for asked, there, kind in (
         (n_train + n_random, known, "without"),
@@ -101,12 +102,6 @@ def numbers(
         combinations=_phrases(rng.permutation(combined[:n_combinations]), *say),
         unseen=tuple(unseen),
     )
-
-
-def has_any(values: np.ndarray, unseen: Sequence[int]) -> np.ndarray:
-    """True where one of `unseen` ends a number or its thousands, `N`."""
-    thousands, below = divmod(values, 1000)
-    return np.isin(below % 100, unseen) | np.isin(thousands % 100, unseen)
 
 
 def _phrases(

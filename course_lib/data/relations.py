@@ -6,9 +6,8 @@ the buyer is open, a crate leaves. The target is the change of the stock:
 
     change_i = open[supplier of i] - open[buyer of i]
 
-One head averages with positive weights, and an average can't subtract:
-`one_head_bound` is what it can explain at best. Two heads and an output projection can
-take the difference.
+One head averages with positive weights, and an average can't subtract: it explains half
+of the variance at best. Two heads and an output projection can take the difference.
 """
 
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ import numpy as np
 
 from course_lib.checks import check_size, check_whole
 
-__all__ = ["Warehouses", "draw_warehouses", "every_day", "one_head_bound"]
+__all__ = ["Warehouses", "draw_warehouses", "every_day"]
 
 _THREE = "a supplier and a buyer beside the firm"
 
@@ -57,23 +56,6 @@ def every_day(n_firms: int = 5) -> Warehouses:
     is_open = np.array(list(product((0, 1), repeat=n_firms)), dtype=np.int64)
     supplier = np.roll(np.arange(n_firms), 1)
     return _warehouses(is_open, np.broadcast_to(supplier, is_open.shape))
-
-
-def one_head_bound() -> float:
-    """R², the share of the variance of `change` that one head can explain at best.
-
-    Whatever its weights, a head's output when just one of the two is open lies between
-    its outputs when both are and when neither is. Of all predictions that obey this,
-    the best takes each of the two mixed cases for one of the pure ones, and gives each
-    group its mean. The number of firms does not matter.
-    """
-    errors = []
-    for taken_for in product(("neither open", "both open"), repeat=2):
-        groups = {"neither open": [0.0], "both open": [0.0]}
-        for change, pure in zip((1.0, -1.0), taken_for, strict=True):
-            groups[pure].append(change)
-        errors.append(sum(len(g) * np.var(g) for g in groups.values()) / 4)
-    return float(1 - min(errors) / np.var([0.0, 0.0, 1.0, -1.0]))
 
 
 def _warehouses(is_open: np.ndarray, supplier: np.ndarray) -> Warehouses:

@@ -2,7 +2,7 @@
 
 Conventions, the same in every task: ids are int64; 0 is padding, on the right only,
 with the true `lengths` beside it; symbols start at 1, and special symbols come after
-the ordinary ones; a target of `IGNORE` (-100) is not counted. A seed fixes the draw.
+the ordinary ones. A seed fixes the draw.
 """
 
 import math
@@ -10,10 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from course_lib.checks import check_lengths, check_range, check_size, check_sizes
-from course_lib.data.masked import IGNORE
+from course_lib.checks import check_lengths, check_size, check_sizes
 
-__all__ = ["NextToken", "Pairs", "induction", "recall", "reversal"]
+__all__ = ["NextToken", "Pairs", "induction", "reversal"]
 
 PAD = 0
 
@@ -23,10 +22,9 @@ class NextToken:
     """Sequences in which a token is to be predicted at each position."""
 
     tokens: np.ndarray  #: The inputs, `N T`
-    targets: np.ndarray  #: The token to predict at each position, `N T`, or `IGNORE`
+    targets: np.ndarray  #: The token to predict at each position, `N T`
     vocab_size: int  #: Ids run from 0 (padding, which never occurs here) to this less 1
-    #: The expected loss of the best predictor at each position, in nats, `T`; NaN where
-    #: nothing is counted.
+    #: The expected loss of the best predictor at each position, in nats, `T`.
     best_loss: np.ndarray
     chance: float  #: Accuracy of a uniform guess
 
@@ -69,24 +67,6 @@ def induction(n: int, *, seed: int, n_pairs: int = 16, n_symbols: int = 8) -> Ne
     best = np.full(2 * n_pairs, math.log(n_symbols))
     best[1::2] *= (1 - 1 / n_symbols) ** np.arange(n_pairs)
     return NextToken(text[:, :-1], text[:, 1:], n_symbols + 1, best[1:], 1 / n_symbols)
-
-
-def recall(
-    n: int, *, seed: int, distance: int, length: int = 32, n_symbols: int = 8
-) -> NextToken:
-    """Random symbols; the target is the symbol `distance` steps before.
-
-    The first `distance` targets are `IGNORE`; from there on the best loss is 0. Symbols
-    are 1 to `n_symbols`.
-    """
-    check_range("distance", distance, 0, length - 1, "less than length")
-    check_size("n_symbols", n_symbols)
-    tokens = np.random.default_rng(seed).integers(1, n_symbols + 1, (n, length))
-    targets = np.full_like(tokens, IGNORE)
-    targets[:, distance:] = tokens[:, : length - distance]
-    best = np.zeros(length)
-    best[:distance] = np.nan
-    return NextToken(tokens, targets, n_symbols + 1, best, chance=1 / n_symbols)
 
 
 def reversal(

@@ -5,7 +5,7 @@
 Beam search as in Sutskever et al. 2014, section 3.2, arXiv:1409.3215; the length
 penalty is Wu et al. 2016, eq. 14, arXiv:1609.08144, without its coverage term. The
 bookkeeping is the same for every model, so it stands here once; the probabilities come
-from each wing's `generate.py` and `translate.py`.
+from each wing's `generate.py`.
 """
 
 from collections.abc import Callable

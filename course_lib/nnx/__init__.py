@@ -29,7 +29,6 @@ from course_lib.nnx.extra.efficient_attention import *
 from course_lib.nnx.extra.experts import *
 from course_lib.nnx.extra.graph import *
 from course_lib.nnx.extra.kernel_regression import *
-from course_lib.nnx.extra.latent_attention import *
 from course_lib.nnx.extra.quantization import *
 from course_lib.nnx.extra.recurrent import *
 from course_lib.nnx.extra.recurrent_seq2seq import *

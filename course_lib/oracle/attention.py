@@ -8,9 +8,7 @@ from course_lib.oracle.norm import norm
 from course_lib.oracle.position import rotary
 from course_lib.oracle.weights import Weights, floats, linear
 
-__all__ = [
-    "additive_attention", "attention", "latent_attention", "multihead", "softmax",
-]  # fmt: skip
+__all__ = ["additive_attention", "attention", "multihead", "softmax"]
 
 
 def softmax(scores: np.ndarray) -> np.ndarray:
@@ -150,37 +148,3 @@ def multihead(
         maps.append(w)
     heads = np.concatenate(outputs, axis=-1)
     return linear(heads, weights, "o_proj"), np.stack(maps, axis=-3)
-
-
-def latent_attention(
-    x: np.ndarray,
-    weights: Weights,
-    n_heads: int,
-    *,
-    mask: np.ndarray | None = None,
-    rotary_base: float = 10000.0,
-    eps: float = 1e-6,
-) -> np.ndarray:
-    """Latent attention (MLA) with keys and values written out, one head at a time.
-
-    DeepSeek-AI 2024, section 2.1, arXiv:2405.04434. The mask, True where a query may
-    attend, is `T S` or `*#B #H #T #S`.
-    """
-    latent = norm(linear(x, weights, "latent_proj"), weights, "latent_norm", eps)
-    k_shared = rotary(linear(x, weights, "rotary_proj"), rotary_base)
-    if "q_down_proj.weight" in weights:
-        x = norm(linear(x, weights, "q_down_proj"), weights, "q_norm", eps)
-    names = (("q_proj", x), ("k_proj", latent), ("v_proj", latent))
-    q, k, v = (
-        np.split(linear(rows, weights, name), n_heads, axis=-1) for name, rows in names
-    )
-    scores = (*x.shape[:-2], n_heads, x.shape[-2], x.shape[-2])
-    mask = np.broadcast_to(True if mask is None else mask, scores)
-    outputs = []
-    for head in range(n_heads):
-        q_latent, q_turned = np.split(q[head], [k[head].shape[-1]], axis=-1)
-        q_head = np.concatenate([q_latent, rotary(q_turned, rotary_base)], axis=-1)
-        k_head = np.concatenate([k[head], k_shared], axis=-1)
-        output, _ = attention(q_head, k_head, v[head], mask[..., head, :, :])
-        outputs.append(output)
-    return linear(np.concatenate(outputs, axis=-1), weights, "o_proj")

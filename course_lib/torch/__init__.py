@@ -26,7 +26,6 @@ from course_lib.torch.extra.efficient_attention import *
 from course_lib.torch.extra.experts import *
 from course_lib.torch.extra.graph import *
 from course_lib.torch.extra.kernel_regression import *
-from course_lib.torch.extra.latent_attention import *
 from course_lib.torch.extra.quantization import *
 from course_lib.torch.extra.recurrent import *
 from course_lib.torch.extra.recurrent_seq2seq import *

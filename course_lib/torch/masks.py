@@ -28,7 +28,6 @@ __all__ = [
     "global_mask",
     "padding_mask",
     "padding_mask_from_ids",
-    "prefix_mask",
     "strided_mask",
     "window_mask",
 ]
@@ -137,12 +136,3 @@ def global_mask(
     check_size("n_global", n_global)
     i, j = positions(n_queries, n_keys)
     return (i < n_global) | (j < n_global)
-
-
-def prefix_mask(
-    n_queries: int, n_keys: int | None = None, *, n_prefix: int
-) -> Bool[Tensor, "T S"]:
-    """Prefix mask: all may attend to the first tokens, and causally to the others."""
-    check_size("n_prefix", n_prefix)
-    i, j = positions(n_queries, n_keys)
-    return (j <= i) | (j < n_prefix)

@@ -44,7 +44,6 @@ DRAWS = {
     ),
     "continuations": (lambda seed: data.continuations(23, seed=seed), "1064148f9878"),
     "induction": (lambda seed: data.induction(11, seed=seed), "44f3abed5e56"),
-    "recall": (lambda seed: data.recall(11, seed=seed, distance=3), "48aadf7e8e9b"),
     "reversal": (lambda seed: data.reversal(11, seed=seed), "221e14a0bcd8"),
     "sinusoids": (lambda seed: data.sinusoids(7, seed=seed), "e2c0229f191a"),
     "some sinusoids": (

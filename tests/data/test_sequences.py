@@ -62,25 +62,6 @@ def test_induction_targets_are_the_next_tokens():
     assert task.tokens.max() < task.vocab_size
 
 
-@pytest.mark.parametrize("distance", [0, 1, 13])
-def test_recall_says_what_stood_there(distance):
-    task = data.recall(5, seed=7, distance=distance, length=17, n_symbols=3)
-    for tokens, targets in zip(task.tokens, task.targets, strict=True):
-        for t in range(17):
-            expected = data.IGNORE if t < distance else tokens[t - distance]
-            assert targets[t] == expected
-    counted = ~np.isnan(task.best_loss)
-    assert (counted == (task.targets != data.IGNORE)).all()
-    assert (task.best_loss[counted] == 0).all()
-    assert task.chance == 1 / 3
-
-
-def test_recalled_symbols_are_uniform_so_chance_is_chance():
-    task = data.recall(2003, seed=7, distance=2, length=17, n_symbols=3)
-    shares = np.bincount(task.targets[:, 2:].ravel())[1:] / task.targets[:, 2:].size
-    assert np.abs(shares - task.chance).max() < 0.01
-
-
 def test_reversal_reverses_and_pads_on_the_right():
     task = data.reversal(101, seed=11, max_length=7, min_length=3, n_symbols=5)
     assert set(task.lengths) == {3, 4, 5, 6, 7}
@@ -155,7 +136,6 @@ def test_chance_and_loss_agree_for_a_key():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: data.recall(3, seed=0, distance=5, length=5), "less than length"),
         (lambda: data.reversal(3, seed=0, min_length=9, max_length=5), "at most"),
         (lambda: data.late_majority(3, seed=0), "n must be even"),
         (lambda: data.late_majority(4, seed=0, side=6), "nearest that fits is 5"),

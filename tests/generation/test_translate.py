@@ -81,32 +81,6 @@ def test_padding_the_source_changes_nothing(wing, rng, models, kind):
     assert write(wing, model, padded, source_mask=mask) == expected
 
 
-@KINDS
-def test_one_beam_is_never_worse_than_greedy_and_more_find_more(
-    wing, rng, models, kind
-):
-    ids, model = source(rng, batch=1), models(wing, kind)
-    found = {
-        n: wing.lib.beam_translate(
-            model,
-            wing.array(ids),
-            n_beams=n,
-            start_token=START,
-            stop_token=STOP,
-            max_new_tokens=2,
-        )
-        for n in (1, V * V)
-    }
-    # With all beams: every pair of tokens, and the stop token alone.
-    assert len(found[V * V]) == V * (V - 1) + 1
-    np.testing.assert_allclose(sum(np.exp(h.log_prob) for h in found[V * V]), 1)
-    greedy = write(wing, model, ids, n=2)[0]
-    logs = {h.tokens: h.log_prob for h in found[V * V]}
-    complete = (*greedy, STOP) if len(greedy) < 2 else tuple(greedy)
-    assert found[1][0].log_prob >= logs[complete] - 1e-9
-    assert found[V * V][0].log_prob >= found[1][0].log_prob - 1e-9
-
-
 @each("kind", ["transformer", "recurrent", "without a table"], nnx=["recurrent"])
 def test_writing_in_parts_equals_writing_at_once(wing, rng, kind):
     model = wing.cast(build(wing, kind), "float64")
@@ -135,15 +109,8 @@ def test_the_longest_target_fills_all_positions(wing, rng, models):
     model, ids = models(wing, "transformer"), source(rng, batch=1)
     whole = CONFIG.max_len
     never = unwritten(wing, model, ids, whole)
-    (found,) = wing.lib.beam_translate(
-        model,
-        wing.array(ids),
-        n_beams=1,
-        start_token=START,
-        stop_token=never,
-        max_new_tokens=whole,
-    )
-    assert len(found.tokens) == whole
+    (target,) = write(wing, model, ids, whole, stop_token=never)
+    assert len(target) == whole
 
 
 def test_the_source_is_encoded_and_projected_once():
@@ -178,16 +145,10 @@ def test_a_size_or_token_that_makes_no_sense_is_refused(wing, rng, models, no_ho
 
 
 @KINDS
-@pytest.mark.parametrize("search", ["translate", "beam_translate"])
-def test_a_token_outside_its_vocabulary_is_refused(wing, models, kind, search):
-    model, beams = models(wing, kind), {"n_beams": 2} if "beam" in search else {}
+def test_a_token_outside_its_vocabulary_is_refused(wing, models, kind):
+    model = models(wing, kind)
     for bad in (V, -1):
-        settings = {"start_token": START, "stop_token": STOP, "max_new_tokens": 3}
         with pytest.raises(ValueError, match=f"0 to {V - 1}: got {bad} in source"):
-            getattr(wing.lib, search)(
-                model, wing.array(np.array([[3, bad]])), **settings, **beams
-            )
+            write(wing, model, np.array([[3, bad]]))
     with pytest.raises(ValueError, match=f"0 to {V - 1}: got {V} in a start token"):
-        getattr(wing.lib, search)(
-            model, wing.array(np.array([[3]])), **settings | {"start_token": V}, **beams
-        )
+        write(wing, model, np.array([[3]]), start_token=V)

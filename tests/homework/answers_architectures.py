@@ -175,24 +175,6 @@ wrong("masked_loss", "divided by all", over_all)
 # --- generation
 
 
-@right("temperature")
-def cool(xp, z, t):
-    return xp.softmax(z / t)
-
-
-@right("temperature")
-def cool_by_exp(xp, z, t):
-    e = xp.exp((z - xp.amax(z, axis=-1, keepdims=True)) / t)
-    return e / e.sum(-1)[..., None]
-
-
-def too_warm(xp, z, t):
-    return xp.softmax(xp.log(xp.softmax(z)) * t)
-
-
-wrong("temperature", "multiplied by", too_warm)
-
-
 @right("top_p")
 def nucleus(xp, z, p):
     order = xp.order(-z)

@@ -10,36 +10,6 @@ from course_lib.homework.exercise import EXERCISES, Exercise, softmax
 from course_lib.homework.toy_model import ToyModel
 
 
-def _temperature(z, t):
-    return softmax(z / t)
-
-
-EXERCISES["temperature"] = Exercise(
-    call="f(logits, temperature)",
-    cases=lambda rng: {
-        "cold": (rng.standard_normal((3, 7)), 0.5),
-        "hot": (rng.standard_normal((2, 5)), 3.0),
-        "as it is": (rng.standard_normal(11), 1.0),
-        "large logits": (200 * rng.standard_normal((2, 5)), 0.7),
-    },
-    oracle=_temperature,
-    slips={
-        "the logits are multiplied by the temperature, not divided": "z / t -> z * t",
-        "the temperature is not used": "z / t -> z",
-        "the probabilities are divided by the temperature; the logits must be": (
-            "softmax(z / t) -> softmax(z) / t"
-        ),
-        "the logits are divided by the root of the temperature": (
-            "/ t -> / math.sqrt(t)"
-        ),
-        "these are logits; probabilities are asked for": "softmax -> ",
-        "exp overflows; subtract each row's largest score first": (
-            "softmax -> unshifted_softmax"
-        ),
-    },
-)
-
-
 def _kept_of(z, kept):
     share = np.where(kept, softmax(z), 0)
     return share / share.sum(-1, keepdims=True)

@@ -56,10 +56,9 @@ class LayerCache(nnx.Module):
 class KVCache(nnx.Module):
     """The keys and values of a whole model, one `LayerCache` a layer.
 
-    Values are `d_value` wide; None means as wide as keys. It takes the dtype of `like`;
-    None means float32. `memories` are what a translator reads besides, for each layer
-    what `project_kv` of its cross-attention returned, and `memory_mask` is True where
-    that may be attended to.
+    It takes the dtype of `like`; None means float32. `memories` are what a translator
+    reads besides, for each layer what `project_kv` of its cross-attention returned, and
+    `memory_mask` is True where that may be attended to.
     """
 
     def __init__(
@@ -70,19 +69,19 @@ class KVCache(nnx.Module):
         max_len: int,
         d_head: int,
         *,
-        d_value: int | None = None,
         like: Float[Array, "..."] | None = None,
         memories: Sequence[tuple[Array, Array]] = (),
         memory_mask: Bool[Array, "..."] | None = None,
     ):
-        d_value = d_head if d_value is None else d_value
-        shape = (n_layers, batch, n_kv_heads, max_len, d_head)
         check_sizes(n_layers=n_layers, batch=batch, n_kv_heads=n_kv_heads)
-        check_sizes(max_len=max_len, d_head=d_head, d_value=d_value)
+        check_sizes(max_len=max_len, d_head=d_head)
         dtype = jnp.float32 if like is None else like.dtype
-        rooms = [(*shape[1:-1], d) for d in (d_head, d_value)]
+        room = (batch, n_kv_heads, max_len, d_head)
         self.layers = nnx.data(
-            [LayerCache(*(jnp.zeros(r, dtype) for r in rooms)) for _ in range(n_layers)]
+            [
+                LayerCache(jnp.zeros(room, dtype), jnp.zeros(room, dtype))
+                for _ in range(n_layers)
+            ]
         )
         self.memories = nnx.data(list(memories))
         self.memory_mask = nnx.data(memory_mask)

@@ -100,7 +100,6 @@ def beam_search(
     with evaluating(model):
         return write_beams(
             nnx.split(model),
-            None,
             given.ids[0, : given.start].tolist(),
             model.positions.max_len,
             n_beams=n_beams,

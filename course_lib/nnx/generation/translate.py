@@ -15,14 +15,13 @@ from flax import nnx
 from jax import Array
 from jaxtyping import Bool, Int
 
-from course_lib.generation.beam_search import Hypothesis
 from course_lib.generation.inputs import gathered, translation_inputs
 from course_lib.nnx.evaluation import evaluating
 from course_lib.nnx.extra.recurrent_seq2seq import RecurrentSeq2Seq
-from course_lib.nnx.generation.write import Parts, write, write_beams
+from course_lib.nnx.generation.write import Parts, write
 from course_lib.nnx.seq2seq import Seq2Seq
 
-__all__ = ["beam_translate", "translate"]
+__all__ = ["translate"]
 
 
 def translate(
@@ -51,37 +50,3 @@ def _begin(
     model: Any = nnx.merge(*parts)
     memory = model.encode(source, source_mask=source_mask)
     return nnx.split(model.begin(memory, max_len, source_mask=source_mask))
-
-
-def beam_translate(
-    model: Seq2Seq | RecurrentSeq2Seq,
-    source: Int[Array, "1 S"],
-    *,
-    n_beams: int,
-    start_token: int,
-    stop_token: int,
-    max_new_tokens: int,
-    length_penalty: float = 0.0,
-) -> list[Hypothesis]:
-    """Beam search for the likeliest targets of one source; see `beam_search`."""
-    translation_inputs(
-        source, model.vocab_sizes, start_token, stop_token, max_new_tokens
-    )
-    with evaluating(model):
-        parts = nnx.split(model)
-    return write_beams(
-        parts,
-        _encode(parts, source),
-        [start_token],
-        max_new_tokens,
-        n_beams=n_beams,
-        max_new_tokens=max_new_tokens,
-        stop_token=stop_token,
-        length_penalty=length_penalty,
-    )
-
-
-@jax.jit
-def _encode(parts: Parts, source: Array) -> Array:
-    model: Any = nnx.merge(*parts)
-    return model.encode(source)

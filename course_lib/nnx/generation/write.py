@@ -223,13 +223,9 @@ def _filled(rows: np.ndarray, columns: int) -> Array:
 
 
 def write_beams(
-    model: Parts,
-    memory: Array | None,
-    prompt: list[int],
-    most: int | None,
-    **search: Any,
+    model: Parts, prompt: list[int], most: int | None, **search: Any
 ) -> list[Hypothesis]:
-    """Beam search in texts of at most `most` tokens, given a translator's memory."""
+    """Beam search in texts of at most `most` tokens."""
 
     def next_log_probs(rows: np.ndarray) -> np.ndarray:
         # Rows and columns are filled up, so that few sizes are compiled.
@@ -237,20 +233,15 @@ def write_beams(
         n_rows = max(min(16, search["n_beams"]), 1 << (n - 1).bit_length())
         filled = np.pad(rows.astype(np.int32), ((0, n_rows - n), (0, 0)))
         ids = _filled(filled, rounded(length, most))
-        found = _next_log_probs(model, ids, memory, length - 1)
+        found = _next_log_probs(model, ids, length - 1)
         return np.asarray(found, dtype=np.float64)[:n]
 
     return beam_search(next_log_probs, prompt, **search)
 
 
 @jax.jit
-def _next_log_probs(parts: Parts, ids: Array, memory: Array | None, t: Array) -> Array:
+def _next_log_probs(parts: Parts, ids: Array, t: Array) -> Array:
     model: Any = nnx.merge(*parts)
-    if memory is None:
-        logits = model(ids)
-    else:
-        memory = jnp.broadcast_to(memory, (len(ids), *memory.shape[1:]))
-        logits = model.decode(ids, memory)
-    logits = lax.dynamic_index_in_dim(logits, t, axis=1, keepdims=False)
+    logits = lax.dynamic_index_in_dim(model(ids), t, axis=1, keepdims=False)
     wide = jnp.promote_types(logits.dtype, jnp.float32)
     return jax.nn.log_softmax(logits.astype(wide), axis=-1)

@@ -49,10 +49,9 @@ class LayerCache:
 class KVCache:
     """The keys and values of a whole model, one `LayerCache` a layer.
 
-    Values are `d_value` wide; None means as wide as keys. It takes dtype and device of
-    `like`; None means float32 on the CPU. `memories` are what a translator reads
-    besides, for each layer what `project_kv` of its cross-attention returned, and
-    `memory_mask` is True where that may be attended to.
+    It takes dtype and device of `like`; None means float32 on the CPU. `memories` are
+    what a translator reads besides, for each layer what `project_kv` of its
+    cross-attention returned, and `memory_mask` is True where that may be attended to.
     """
 
     def __init__(
@@ -63,17 +62,15 @@ class KVCache:
         max_len: int,
         d_head: int,
         *,
-        d_value: int | None = None,
         like: Float[Tensor, "..."] | None = None,
         memories: Sequence[tuple[Tensor, Tensor]] = (),
         memory_mask: Bool[Tensor, "..."] | None = None,
     ):
-        d_value = d_head if d_value is None else d_value
         shape = (n_layers, batch, n_kv_heads, max_len, d_head)
         check_sizes(n_layers=n_layers, batch=batch, n_kv_heads=n_kv_heads)
-        check_sizes(max_len=max_len, d_head=d_head, d_value=d_value)
+        check_sizes(max_len=max_len, d_head=d_head)
         like = torch.empty(0) if like is None else like
-        k, v = (like.new_zeros(*shape[:-1], d) for d in (d_head, d_value))
+        k, v = like.new_zeros(shape), like.new_zeros(shape)
         self.layers = [LayerCache(k[i], v[i]) for i in range(n_layers)]
         self.memories, self.memory_mask = memories, memory_mask
 

@@ -11,14 +11,13 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from course_lib.generation.beam_search import Hypothesis
 from course_lib.generation.inputs import gathered, translation_inputs
 from course_lib.torch.evaluation import evaluating
 from course_lib.torch.extra.recurrent_seq2seq import RecurrentSeq2Seq
-from course_lib.torch.generation.write import write, write_beams
+from course_lib.torch.generation.write import write
 from course_lib.torch.seq2seq import Seq2Seq
 
-__all__ = ["beam_translate", "translate"]
+__all__ = ["translate"]
 
 
 def translate(
@@ -43,30 +42,3 @@ def translate(
         memory = model.encode(source, source_mask=source_mask)
         cache = model.begin(memory, max_new_tokens, source_mask=source_mask)
         return gathered(given, write(model, cache, given))
-
-
-def beam_translate(
-    model: Seq2Seq | RecurrentSeq2Seq,
-    source: Int[Tensor, "1 S"],
-    *,
-    n_beams: int,
-    start_token: int,
-    stop_token: int,
-    max_new_tokens: int,
-    length_penalty: float = 0.0,
-) -> list[Hypothesis]:
-    """Beam search for the likeliest targets of one source; see `beam_search`."""
-    translation_inputs(
-        source, model.vocab_sizes, start_token, stop_token, max_new_tokens
-    )
-    with evaluating(model), torch.inference_mode():
-        memory = model.encode(source)
-        return write_beams(
-            lambda ids: model.decode(ids, memory.expand(len(ids), -1, -1)),
-            source.device,
-            [start_token],
-            n_beams=n_beams,
-            max_new_tokens=max_new_tokens,
-            stop_token=stop_token,
-            length_penalty=length_penalty,
-        )
