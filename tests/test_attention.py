@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from wings import assert_close, drawn, get_wing
 
 from course_lib import oracle
+from course_lib.config import Scoring
 
 B, T, S, DH, DV = 2, 3, 5, 7, 11  # distinct primes: a swapped axis fails
 
@@ -70,7 +71,7 @@ def test_in_16_bits_a_gpu_takes_its_kernel_where_that_fits(rng, monkeypatch, no_
     shapes = ((2, 6, 5, 8), (2, 3, 5, 8), (2, 3, 5, 8))
     q, k, v = (wing.array(rng.standard_normal(s), "bfloat16") for s in shapes)
     dropout = wing.make(module.nnx.Dropout, 0.5)
-    for how in ({"causal": True}, {"scale": 0.3, "dropout": dropout}):
+    for how in ({"causal": True}, {"scoring": Scoring(scale=0.3), "dropout": dropout}):
         monkeypatch.setattr(module, "_has_kernel", lambda: False)
         slow = module.fused_attention(q, k, v, **how)
         assert not taken
@@ -84,8 +85,8 @@ def test_in_16_bits_a_gpu_takes_its_kernel_where_that_fits(rng, monkeypatch, no_
     for how in (
         {"mask": other},
         {"score_bias": wing.array(np.zeros((5, 5)), "bfloat16")},
-        {"window": 3},
-        {"cap": 5.0},
+        {"scoring": Scoring(window=3)},
+        {"scoring": Scoring(cap=5.0)},
         {"dropout": dropout},
     ):
         module.fused_attention(q, k, v, **how)

@@ -140,8 +140,7 @@ DEFAULTS = {
         **{"window": None, "layer_pattern": ("window",), "rope_pattern": (True,)},
         "attention_scale": None,
         **{"score_cap": None, "logit_cap": None, "scale_embeddings": False},
-        **{"n_experts": None, "experts_per_token": 2, "n_shared_experts": None},
-        **{"expert_gate": "softmax", "normalize_gates": True, "balance_bias": False},
+        "experts": None,
     },
     BERTConfig: {
         **COMMON,

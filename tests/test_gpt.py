@@ -9,7 +9,7 @@ import pytest
 from models import MODELS, B, T, V
 from wings import ALL, assert_close, each
 
-from course_lib.config import POSITIONS, ROTARY_SCALINGS, RotaryScaling
+from course_lib.config import POSITIONS, ROTARY_SCALINGS, Experts, RotaryScaling
 
 CASE = MODELS["GPT"]
 MAX = CASE.config.max_len
@@ -72,11 +72,8 @@ FORMS = [
     {"score_cap": 0.7, "logit_cap": 0.9, "attention_scale": 0.3},
     {"norm": "sandwich", "scale_embeddings": True, "activation": "gelu_tanh"},
     {"rope_pattern": (True, False), "n_kv_heads": 1, "whole_qk_norm": True},
-    {"n_experts": 5, "activation": "silu", "norm": "sandwich"},
-    {
-        **{"n_experts": 5, "experts_per_token": 3, "n_shared_experts": 2},
-        **{"expert_gate": "sigmoid", "normalize_gates": False, "balance_bias": True},
-    },
+    {"experts": Experts(n_experts=5), "activation": "silu", "norm": "sandwich"},
+    {"experts": Experts(n_experts=5, top_k=3, normalize=False, balance_bias=True)},
 ]
 
 

@@ -7,6 +7,7 @@ from models import assert_wings_agree, randomize
 from wings import assert_close, drawn
 
 from course_lib import oracle
+from course_lib.config import QKNorm, Scoring
 
 B, T, S, D, H = 2, 3, 5, 14, 7
 
@@ -60,9 +61,9 @@ def test_equals_the_oracle(wing, seed, sizes, bias, kind, masked):
 @pytest.mark.parametrize(
     ("options", "same"),
     [
-        ({"window": 2}, {"window": 2}),
-        ({"attention_scale": 0.3, "score_cap": 0.7}, {"scale": 0.3, "cap": 0.7}),
-        ({"qk_norm": True, "norm_eps": 1e-3}, {"eps": 1e-3}),
+        ({"scoring": Scoring(window=2)}, {"window": 2}),
+        ({"scoring": Scoring(scale=0.3, cap=0.7)}, {"scale": 0.3, "cap": 0.7}),
+        ({"qk_norm": QKNorm(eps=1e-3)}, {"eps": 1e-3}),
     ],
 )
 def test_the_options_of_today_equal_the_oracle(wing, rng, options, same):

@@ -37,10 +37,10 @@ PIECES = {
     "Learned": {"max_len": 5, "d_model": 3},
     "Learned2D": {"height": 3, "width": 5, "d_model": 4},
     "LearnedMetric": {"n_features": 3},
-    "MixtureOfExperts": {"d_model": 4, "d_ff": 3, "n_experts": 5, "n_shared": 1},
-    "MultiHeadAttention": {
-        "d_model": 8, "n_heads": 2, "n_kv_heads": 1, "head_dim": 3, "window": 2,
+    "MixtureOfExperts": {
+        "d_model": 4, "d_ff": 3, "experts": config.Experts(n_experts=5),
     },
+    "MultiHeadAttention": {"d_model": 8, "n_heads": 2, "n_kv_heads": 1, "head_dim": 3},
     "QuantizedLinear": {"layer": a_linear, "group": 3},
     "RNN": {"d_in": 3, "d_model": 5},
     "RecurrentSeq2Seq": {
@@ -56,7 +56,6 @@ PIECES = {
     "delta_rule": {**QKV, "beta": HEADS[:-1], "tile": 4},
     "device_mesh": {"data": 1, "fsdp": 1, "tensor": 1},
     "dilated_mask": {**MASK, "size": 2, "dilation": 3},
-    "fused_attention": {**QKV, "window": 2},
     "global_mask": {**MASK, "n_global": 1},
     "linear": {"d_in": 3, "d_out": 5},
     "linear_attention": {**QKV, "tile": 4},
@@ -76,6 +75,8 @@ PIECES = {
 }  # fmt: skip
 # Functions of no wing: the arguments that are no sizes, then the sizes.
 PLAIN = [
+    (config.Experts, {}, {"n_experts": 3}),
+    (config.Scoring, {}, {"window": 2}),
     (baselines.NGram, {}, {"order": 2, "vocab_size": 5}),
     (
         baselines.rolling_origins,

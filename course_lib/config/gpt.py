@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from course_lib.checks import check_choice, check_experts, check_positive, check_size
+from course_lib.checks import check_choice, check_positive, check_size
+from course_lib.config.experts import Experts
 from course_lib.config.rotary import RotaryScaling
+from course_lib.config.scoring import QKNorm, Scoring
 from course_lib.config.transformer import TransformerConfig
 
-__all__ = ["GATES", "LAYERS", "GPTConfig"]
+__all__ = ["LAYERS", "GPTConfig"]
 
-GATES = ("softmax", "sigmoid")
 LAYERS = ("window", "global")
 
 
@@ -49,14 +50,8 @@ class GPTConfig(TransformerConfig):
         score_cap: Soft cap c of the scores, c tanh(score / c); None has none.
         logit_cap: Soft cap of the logits.
         scale_embeddings: Whether token vectors are multiplied by sqrt(D).
-        n_experts: Experts in place of each MLP, each `d_ff` wide (mixture of experts);
-            None has an MLP.
-        experts_per_token: How many of them a token uses.
-        n_shared_experts: Experts besides, which every token uses; None has none.
-        expert_gate: How scores become gates, one of GATES.
-        normalize_gates: Whether the gates of a token's experts are divided by their
-            sum.
-        balance_bias: Whether the choice of experts has a bias that balances them.
+        experts: What stands in place of each MLP (mixture of experts), each `d_ff`
+            wide; None has an MLP.
     """
 
     vocab_size: int
@@ -78,21 +73,16 @@ class GPTConfig(TransformerConfig):
     score_cap: float | None = None
     logit_cap: float | None = None
     scale_embeddings: bool = False
-    n_experts: int | None = None
-    experts_per_token: int = 2
-    n_shared_experts: int | None = None
-    expert_gate: str = "softmax"
-    normalize_gates: bool = True
-    balance_bias: bool = False
+    experts: Experts | None = None
 
     def __post_init__(self):
-        # Read from a file, a tuple is a list, and a scaling its fields.
+        # Read from a file, a tuple is a list, and an object its fields.
         for name in ("layer_pattern", "rope_pattern"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
             check_size(f"length of {name}", len(getattr(self, name)))
-        if isinstance(self.rope_scaling, Mapping):
-            scaling = RotaryScaling(**self.rope_scaling)
-            object.__setattr__(self, "rope_scaling", scaling)
+        for name, kind in (("rope_scaling", RotaryScaling), ("experts", Experts)):
+            if isinstance(fields := getattr(self, name), Mapping):
+                object.__setattr__(self, name, kind(**fields))
         super().__post_init__()
         check_positive("rope_base", self.rope_base)
         for name in ("local_rope_base", "attention_scale", "score_cap", "logit_cap"):
@@ -100,10 +90,7 @@ class GPTConfig(TransformerConfig):
                 check_positive(name, getattr(self, name))
         for layer in self.layer_pattern:
             check_choice("each layer of layer_pattern", layer, LAYERS)
-        check_choice("expert_gate", self.expert_gate, GATES)
-        if self.n_experts is not None:
-            check_experts(self.n_experts, self.experts_per_token)
-        if self.n_experts is not None and self.activation == "swiglu":
+        if self.experts is not None and self.activation == "swiglu":
             raise ValueError(
                 "experts take the name of an activation, and gated=True beside it: got "
                 "activation='swiglu'. Write activation='silu', gated=True."
@@ -131,21 +118,18 @@ class GPTConfig(TransformerConfig):
 
     def layer(self, layer: int) -> dict[str, Any]:
         """Arguments of one block, counted from 0, but for its rotary positions."""
-        names = ("head_dim", "qkv_bias", "o_bias", "qk_norm", "whole_qk_norm")
-        names += ("norm_eps", "attention_scale", "score_cap")
-        attention = {name: getattr(self, name) for name in names}
-        attention["window"] = self.window if self.has_window(layer) else None
-        experts = None
-        if self.n_experts is not None:
-            experts = {
-                "n_experts": self.n_experts,
-                "top_k": self.experts_per_token,
-                "n_shared": self.n_shared_experts,
-                "gate": self.expert_gate,
-                "normalize": self.normalize_gates,
-                "balance_bias": self.balance_bias,
-            }
-        more = {"gated": self.gated, "attention": attention, "experts": experts}
+        norm = QKNorm(eps=self.norm_eps, whole=self.whole_qk_norm)
+        window = self.window if self.has_window(layer) else None
+        attention = {
+            "head_dim": self.head_dim,
+            "bias": self.bias if self.qkv_bias is None else self.qkv_bias,
+            "o_bias": self.bias if self.o_bias is None else self.o_bias,
+            "qk_norm": norm if self.qk_norm else None,
+            "scoring": Scoring(
+                scale=self.attention_scale, cap=self.score_cap, window=window
+            ),
+        }
+        more = {"gated": self.gated, "attention": attention, "experts": self.experts}
         return self.block | more
 
     @classmethod
@@ -237,8 +221,7 @@ class GPTConfig(TransformerConfig):
             n_heads=32,
             n_kv_heads=4,
             d_ff=768,
-            n_experts=128,
-            experts_per_token=8,
+            experts=Experts(n_experts=128, top_k=8),
             tie_head=False,
         )
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from course_lib.config import GPTConfig, RotaryScaling
+from course_lib.config import Experts, GPTConfig, RotaryScaling
 from course_lib.hub.conversion import Arrays, Conversion
 from course_lib.hub.fields import Fields
 
@@ -123,15 +123,15 @@ class Decoder:
             "attention_dropout pretraining_tp cache_implementation router_jitter_noise "
             f"output_router_logits router_aux_loss_coef {self.silent}"
         )
-        table = _TABLE | (_EXPERTS if config.n_experts is not None else {})
+        table = _TABLE | (_EXPERTS if config.experts is not None else {})
         table |= _NORMS.get(config.norm, {})
 
         def prepare(arrays: Arrays) -> Arrays:
             if self.plus_one:
                 for name in [n for n in arrays if n.endswith("norm.weight")]:
                     arrays[name] = 1 + arrays[name].astype(np.float32)
-            if config.n_experts is not None:
-                _stack_experts(arrays, config.n_experts)
+            if config.experts is not None:
+                _stack_experts(arrays, config.experts.n_experts)
             if self.packed:
                 _split(arrays, config)
             return arrays
@@ -400,8 +400,10 @@ def _mixtral(fields: Fields) -> dict[str, Any]:
     fields.must("attention_bias", False)
     return {
         "window": fields.take("sliding_window", None),
-        "n_experts": _n_experts(fields, 8),
-        "experts_per_token": fields.take("num_experts_per_tok", 2),
+        "experts": Experts(
+            n_experts=_n_experts(fields, 8),
+            top_k=fields.take("num_experts_per_tok", 2),
+        ),
     }
 
 
@@ -417,9 +419,11 @@ def _qwen3_moe(fields: Fields) -> dict[str, Any]:
         "qk_norm": True,
         "window": window,
         "d_ff": fields.take("moe_intermediate_size", 768),
-        "n_experts": _n_experts(fields, 128),
-        "experts_per_token": fields.take("num_experts_per_tok", 8),
-        "normalize_gates": fields.take("norm_topk_prob", False),
+        "experts": Experts(
+            n_experts=_n_experts(fields, 128),
+            top_k=fields.take("num_experts_per_tok", 8),
+            normalize=fields.take("norm_topk_prob", False),
+        ),
     }
 
 

@@ -20,7 +20,7 @@ from jax import Array
 from jaxtyping import Bool, Float
 
 from course_lib.checks import check_choice, check_memory
-from course_lib.config import NORMS
+from course_lib.config import NORMS, Experts
 from course_lib.nnx.extra.experts import MixtureOfExperts
 from course_lib.nnx.feed_forward import FeedForward
 from course_lib.nnx.generation.cache import LayerCache
@@ -52,7 +52,7 @@ class Block(nnx.Module):
         rotary: Rotary | None = None,
         gated: bool = False,
         attention: Mapping[str, Any] | None = None,
-        experts: Mapping[str, Any] | None = None,
+        experts: Experts | None = None,
         cross_attention: bool = False,
         rngs: nnx.Rngs,
     ):
@@ -68,10 +68,11 @@ class Block(nnx.Module):
         self.cross_attention = attend() if cross_attention else None
         self.feed_forward_norm = new_norm()
         form = {"activation": activation, "gated": gated, "rngs": rngs}
-        if experts is None:
-            self.feed_forward = FeedForward(d_model, d_ff, bias=bias, **form)
-        else:
-            self.feed_forward = MixtureOfExperts(d_model, d_ff, **experts, **form)
+        self.feed_forward = (
+            FeedForward(d_model, d_ff, bias=bias, **form)
+            if experts is None
+            else MixtureOfExperts(d_model, d_ff, experts=experts, **form)
+        )
         # Each part's second norm, where there is one.
         two = norm == "sandwich"
         self.attention_post_norm = new_norm() if two else None

@@ -18,6 +18,7 @@ from jax import Array
 from jaxtyping import Bool, Float, Int
 
 from course_lib.checks import check_divides, check_size
+from course_lib.config import Scoring
 from course_lib.nnx.attention import attention
 from course_lib.nnx.masks import causal_mask, window_mask
 
@@ -34,11 +35,10 @@ def fused_attention(
     offset: int | Int[Array, ""] = 0,
     score_bias: Float[Array, "..."] | None = None,
     dropout: nnx.Dropout | None = None,
-    window: int | None = None,
-    scale: float | None = None,
-    cap: float | None = None,
+    scoring: Scoring = Scoring(),
 ) -> Float[Array, "*B H T Dv"]:
     """Scaled dot-product attention of all heads at once, without the weights."""
+    scale, cap, window = scoring.scale, scoring.cap, scoring.window
     dropping = dropout is not None and dropout.rate > 0 and not dropout.deterministic
     plain = mask is score_bias is window is cap is None
     first = isinstance(offset, int) and offset == 0 and q.shape[-2] == k.shape[-2]

@@ -49,20 +49,17 @@ def experts(
     weights: Weights,
     top_k: int,
     *,
-    gate: str = "softmax",
     normalize: bool = True,
     activation: str = "silu",
 ) -> np.ndarray:
     """Mixture of experts, one token and one expert at a time.
 
-    Shazeer et al. 2017, section 2, arXiv:1701.06538; sigmoid gates and the bias of the
-    choice as in DeepSeek-AI 2024, section 2.1.2, arXiv:2412.19437.
+    Shazeer et al. 2017, section 2, arXiv:1701.06538; the bias of the choice as in
+    DeepSeek-AI 2024, section 2.1.2, arXiv:2412.19437.
     """
-    shared = part(weights, "shared")
-    out = feed_forward(x, shared, activation) if shared else np.zeros_like(x)
+    out = np.zeros_like(x)
     for row in np.ndindex(x.shape[:-1]):
-        scores = linear(x[row], weights, "router")
-        scores = softmax(scores) if gate == "softmax" else 1 / (1 + np.exp(-scores))
+        scores = softmax(linear(x[row], weights, "router"))
         best = np.argsort(-(scores + weights.get("balance", 0)), kind="stable")[:top_k]
         for e in best:
             names = ("up_proj", "gate_proj", "down_proj")

@@ -19,7 +19,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from course_lib.checks import check_choice, check_memory
-from course_lib.config import NORMS
+from course_lib.config import NORMS, Experts
 from course_lib.torch.extra.experts import MixtureOfExperts
 from course_lib.torch.feed_forward import FeedForward
 from course_lib.torch.generation.cache import LayerCache
@@ -38,8 +38,8 @@ class Block(nn.Module):
     The norm stands "pre", "post" or "res_post", or there are two ("sandwich"). Dropout
     acts on attention weights and on each part's output; `rotary` is self-attention's
     alone. With `cross_attention` a memory is read between the two parts. `gated` is the
-    MLP's, `attention` holds further options of self-attention, and `experts` those of
-    a `MixtureOfExperts` in place of the MLP.
+    MLP's, `attention` holds further options of self-attention, and with `experts` a
+    `MixtureOfExperts` stands in place of the MLP.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Block(nn.Module):
         rotary: Rotary | None = None,
         gated: bool = False,
         attention: Mapping[str, Any] | None = None,
-        experts: Mapping[str, Any] | None = None,
+        experts: Experts | None = None,
         cross_attention: bool = False,
     ):
         super().__init__()
@@ -74,10 +74,11 @@ class Block(nn.Module):
         self.cross_attention = attend() if cross_attention else None
         self.feed_forward_norm = new_norm()
         form = {"activation": activation, "gated": gated}
-        if experts is None:
-            self.feed_forward = FeedForward(d_model, d_ff, bias=bias, **form)
-        else:
-            self.feed_forward = MixtureOfExperts(d_model, d_ff, **experts, **form)
+        self.feed_forward = (
+            FeedForward(d_model, d_ff, bias=bias, **form)
+            if experts is None
+            else MixtureOfExperts(d_model, d_ff, experts=experts, **form)
+        )
         # Each part's second norm, where there is one.
         two = norm == "sandwich"
         self.attention_post_norm = new_norm() if two else None

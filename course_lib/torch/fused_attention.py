@@ -14,6 +14,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from course_lib.checks import check_divides, check_size
+from course_lib.config import Scoring
 from course_lib.torch.attention import attention
 from course_lib.torch.masks import positions
 
@@ -30,17 +31,16 @@ def fused_attention(
     offset: int = 0,
     score_bias: Float[Tensor, "..."] | None = None,
     dropout: nn.Dropout | None = None,
-    window: int | None = None,
-    scale: float | None = None,
-    cap: float | None = None,
+    scoring: Scoring = Scoring(),
 ) -> Float[Tensor, "*B H T Dv"]:
     """Scaled dot-product attention of all heads at once, without the weights.
 
     H / G query heads share each key and value head. The first query stands at key
     `offset`; with `causal` none may attend to a later one, besides what `mask` forbids,
-    and with `window` to none so many positions away. `scale` and `cap` are those of
-    `attention`. A query that may attend to nothing gets 0.
+    and with a window to none so many positions away. A query that may attend to nothing
+    gets 0.
     """
+    scale, cap, window = scoring.scale, scoring.cap, scoring.window
     t, s = q.shape[-2], k.shape[-2]
     causal = causal and not (t == 1 and s == offset + 1)  # the newest token sees all
     if window is not None:

@@ -12,13 +12,13 @@ and Qwen3's report, section 2, arXiv:2505.09388; over all heads together: OLMo 2
 arXiv:2501.00656.
 """
 
-from functools import partial
 from typing import Any
 
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from course_lib import checks
+from course_lib.config import QKNorm, Scoring
 from course_lib.torch.attention import attention
 from course_lib.torch.fused_attention import fused_attention, narrow_mask, repeat_heads
 from course_lib.torch.generation.cache import LayerCache
@@ -36,11 +36,8 @@ class MultiHeadAttention(nn.Module):
 
     Keys and values have `n_kv_heads` heads, which divide the queries' `n_heads`; None
     means as many. `dropout` is the share of weights dropped in training. Heads are
-    `head_dim` wide; None means D / H. `qkv_bias` and `o_bias` say whether these maps
-    have a bias, None as `bias` says. `qk_norm` gives queries and keys an RMS norm, with
-    `norm_eps`, of each head, or with `whole_qk_norm` of all heads together. A position
-    sees the `window` nearest ones, None all; `attention_scale` and `score_cap` are
-    `scale` and `cap` of `attention`.
+    `head_dim` wide; None means D / H. `o_bias` is the last map's, None as `bias` says.
+    `scoring` says how products become scores.
     """
 
     def __init__(
@@ -53,35 +50,28 @@ class MultiHeadAttention(nn.Module):
         dropout: float = 0.0,
         rotary: Rotary | None = None,
         head_dim: int | None = None,
-        qkv_bias: bool | None = None,
         o_bias: bool | None = None,
-        qk_norm: bool = False,
-        whole_qk_norm: bool = False,
-        norm_eps: float = 1e-5,
-        window: int | None = None,
-        attention_scale: float | None = None,
-        score_cap: float | None = None,
+        qk_norm: QKNorm | None = None,
+        scoring: Scoring = Scoring(),
     ):
         super().__init__()
         n_kv_heads = n_heads if n_kv_heads is None else n_kv_heads
         d_head = checks.check_heads(d_model, n_heads, n_kv_heads, head_dim)
         checks.check_rate("dropout", dropout)
-        if window is not None:
-            checks.check_size("window", window)
         if rotary is not None:
             checks.check_rotary((1, d_head), rotary.d_head)
-        self.n_heads, self.d_head, self.rotary = n_heads, d_head, rotary
-        self.window, self.scale, self.cap = window, attention_scale, score_cap
-        self.whole_qk_norm = whole_qk_norm
+        self.n_heads, self.d_head = n_heads, d_head
+        self.rotary, self.qk_norm, self.scoring = rotary, qk_norm, scoring
         d_q, d_kv = n_heads * d_head, n_kv_heads * d_head
-        qkv_bias, o_bias = (bias if b is None else b for b in (qkv_bias, o_bias))
-        self.q_proj = linear(d_model, d_q, bias=qkv_bias)
-        self.k_proj = linear(d_model, d_kv, bias=qkv_bias)
-        self.v_proj = linear(d_model, d_kv, bias=qkv_bias)
+        o_bias = bias if o_bias is None else o_bias
+        self.q_proj = linear(d_model, d_q, bias=bias)
+        self.k_proj = linear(d_model, d_kv, bias=bias)
+        self.v_proj = linear(d_model, d_kv, bias=bias)
         self.o_proj = linear(d_q, d_model, bias=o_bias)
-        rms = partial(norm_layer, kind="rms", eps=norm_eps)
-        widths = (d_q, d_kv) if whole_qk_norm else (d_head, d_head)
-        self.q_norm, self.k_norm = (rms(d) if qk_norm else None for d in widths)
+        widths = (d_q, d_kv) if qk_norm and qk_norm.whole else (d_head, d_head)
+        self.q_norm, self.k_norm = (
+            qk_norm and norm_layer(d, kind="rms", eps=qk_norm.eps) for d in widths
+        )
         self.dropout = nn.Dropout(dropout)
 
     def forward(
@@ -108,8 +98,8 @@ class MultiHeadAttention(nn.Module):
         q, k, v = self.project(x, context, cache)
         checks.check_scores(q.shape, k.shape, mask, score_bias, cache)
         rules = {"mask": mask, "score_bias": score_bias, "dropout": self.dropout}
-        rules |= {"window": self.window, "scale": self.scale, "cap": self.cap}
-        heads = fused_attention(q, k, v, causal=causal, offset=offset, **rules)
+        rules |= {"causal": causal, "offset": offset, "scoring": self.scoring}
+        heads = fused_attention(q, k, v, **rules)
         return self.o_proj(merge_heads(heads))  # *B T D
 
     def maps(
@@ -124,9 +114,10 @@ class MultiHeadAttention(nn.Module):
         """Attention maps: the weights that `forward` uses, without dropout."""
         q, k, v = self.project(x, context)
         checks.check_scores(q.shape, k.shape, mask, score_bias)
-        mask = narrow_mask(mask, q, k, causal=causal, window=self.window)
+        scoring = self.scoring
+        mask = narrow_mask(mask, q, k, causal=causal, window=scoring.window)
         k, v = repeat_heads(k, self.n_heads), repeat_heads(v, self.n_heads)
-        rules = {"bias": score_bias, "scale": self.scale, "cap": self.cap}
+        rules = {"bias": score_bias, "scale": scoring.scale, "cap": scoring.cap}
         return attention(q, k, v, mask=mask, **rules)[1]
 
     def project(
@@ -154,11 +145,12 @@ class MultiHeadAttention(nn.Module):
 
     def _heads(self, x: Any, proj: Any, norm: Any, offset: Any) -> Any:
         """A map's heads, normed and turned by their positions."""
-        norm = norm or (lambda x: x)
-        if self.whole_qk_norm:
-            heads = split_heads(norm(proj(x)), self.d_head)
-        else:
-            heads = norm(split_heads(proj(x), self.d_head))
+        rows, rule = proj(x), self.qk_norm
+        if rule is not None and rule.whole:
+            rows = norm(rows)
+        heads = split_heads(rows, self.d_head)
+        if rule is not None and not rule.whole:
+            heads = norm(heads)
         return heads if self.rotary is None else self.rotary(heads, offset)
 
 

@@ -8,27 +8,30 @@ from models import assert_wings_agree, randomize
 from wings import assert_close, each
 
 from course_lib import oracle
-from course_lib.config import TrainConfig
+from course_lib.config import Experts, TrainConfig
 
 N, D, F, E = 11, 5, 7, 3
 
 
-def build(wing, **options):
-    options = {"n_experts": E} | options
-    return randomize(wing, wing.make(wing.lib.MixtureOfExperts, D, F, **options))
+def make(wing, form=None, n_experts=E, **options):
+    experts = Experts(n_experts=n_experts, **options)
+    return wing.make(wing.lib.MixtureOfExperts, D, F, experts=experts, **(form or {}))
+
+
+def build(wing, form=None, **options):
+    return randomize(wing, make(wing, form, **options))
 
 
 @each(
-    ("rows", "gate", "normalize"),
-    list(product([(1,), (N,), (2, 3)], ["softmax", "sigmoid"], [True, False])),
-    nnx=[((N,), "softmax", True), ((2, 3), "sigmoid", False)],
+    ("rows", "normalize"),
+    list(product([(1,), (N,), (2, 3)], [True, False])),
+    nnx=[((N,), True), ((2, 3), False)],
 )
-def test_equals_the_oracle(wing, rng, rows, gate, normalize):
-    routing = {"gate": gate, "normalize": normalize}
-    options = routing | {"n_shared": 2, "balance_bias": True, "gated": normalize}
-    model, weights = build(wing, **options, activation="relu")
+def test_equals_the_oracle(wing, rng, rows, normalize):
+    form = {"gated": normalize, "activation": "relu"}
+    model, weights = build(wing, form, normalize=normalize, balance_bias=True)
     x = rng.standard_normal((*rows, D))
-    expected = oracle.experts(x, weights, 2, activation="relu", **routing)
+    expected = oracle.experts(x, weights, 2, activation="relu", normalize=normalize)
     assert_close(wing.numpy(model(wing.array(x))), expected)
 
 
@@ -36,7 +39,7 @@ def test_wings_agree_in_every_gradient(both, rng):
     x = rng.standard_normal((N, D))
     assert_wings_agree(
         both,
-        lambda w: w.make(w.lib.MixtureOfExperts, D, F, n_experts=E, n_shared=1),
+        make,
         lambda w, model: model(w.array(x)),
     )
 
@@ -75,7 +78,7 @@ def test_the_loss_is_one_in_balance_and_grows_to_the_number_of_experts(wing):
 
 
 def test_the_bias_brings_idle_experts_to_work_and_leaves_the_gates(wing, rng):
-    model, weights = build(wing, top_k=1, balance_bias=True, gate="sigmoid")
+    model, weights = build(wing, top_k=1, balance_bias=True)
     weights["balance"] = np.array([3.0, 0.0, 0.0])
     wing.lib.set_weights(model, weights)
     x = wing.array(rng.standard_normal((101, D)))
@@ -88,9 +91,8 @@ def test_the_bias_brings_idle_experts_to_work_and_leaves_the_gates(wing, rng):
     assert_close(shares.sum(axis=-1), np.ones(101))
 
 
-@each("shared", [None, 1], nnx=[1])
-def test_experts_train_in_mixed_precision(wing, rng, shared):
-    model = wing.make(wing.lib.MixtureOfExperts, D, F, n_experts=E, n_shared=shared)
+def test_experts_train_in_mixed_precision(wing, rng):
+    model = make(wing)
     x = rng.standard_normal((N, D)).astype("float32")
 
     def loss(model, x, y):
@@ -104,8 +106,6 @@ def test_experts_train_in_mixed_precision(wing, rng, shared):
 def test_what_no_router_can_do_is_refused(wing):
     with pytest.raises(ValueError, match=r"top_k must be at most n_experts.*top_k=3"):
         build(wing, top_k=4)
-    with pytest.raises(ValueError, match="gate must be one of softmax, sigmoid"):
-        build(wing, gate="relu")
     model, _ = build(wing)
     with pytest.raises(ValueError, match="balance_bias=True"):
         wing.lib.rebalance(model, wing.array(np.zeros((2, 1), int)))

@@ -9,7 +9,7 @@ from models import randomize
 from wings import assert_close, each
 
 from course_lib.arrays import to_numpy
-from course_lib.config import GPTConfig, Seq2SeqConfig
+from course_lib.config import Experts, GPTConfig, Seq2SeqConfig
 
 B, T, D, H, KV = 2, 7, 12, 6, 3
 CONFIG = GPTConfig(vocab_size=5, max_len=7, d_model=D, n_layers=1, n_heads=H)
@@ -55,7 +55,7 @@ DECODERS = {
     | {"norm": "sandwich", "window": 3, "layer_pattern": ("window", "global")}
     | {"local_rope_base": 100.0, "score_cap": 5.0, "logit_cap": 7.0}
     | {"scale_embeddings": True, "attention_scale": 0.4, "activation": "gelu_tanh"},
-    "Mixtral": TODAY | {"n_experts": 5, "experts_per_token": 2, "activation": "silu"},
+    "Mixtral": TODAY | {"experts": Experts(n_experts=5), "activation": "silu"},
 }
 
 

@@ -1,14 +1,14 @@
 r"""Mixture of experts: many MLPs, of which each token uses a few (Flax NNX).
 
-    s_e = softmax(x W_R)_e, or sigmoid(x W_R)_e                          (eq. 1)
-    y = sum over the top K of s + b of g_e f_e(x) + f_shared(x)          (eq. 2)
+    s_e = softmax(x W_R)_e                                               (eq. 1)
+    y = sum over the top K of s + b of g_e f_e(x)                        (eq. 2)
 
 with the gates g_e = s_e, or s_e divided by the sum of the K chosen ones. Shazeer et al.
 2017, section 2, arXiv:1701.06538; softmax over all experts as in Fedus et al. 2022,
-eq. 1 and 2, arXiv:2101.03961. Many narrow experts (fine-grained) and shared ones: Dai
-et al. 2024 (DeepSeekMoE), section 3, arXiv:2401.06066. Sigmoid gates and the bias b,
-which takes part in the choice alone and balances without a loss: DeepSeek-AI 2024,
-section 2.1.2, arXiv:2412.19437. The loss that balances: Fedus et al. 2022, eq. 4 to 6.
+eq. 1 and 2, arXiv:2101.03961. Many narrow experts (fine-grained): Dai et al. 2024
+(DeepSeekMoE), section 3, arXiv:2401.06066. The bias b, which takes part in the choice
+alone and balances without a loss: DeepSeek-AI 2024, section 2.1.2, arXiv:2412.19437.
+The loss that balances: Fedus et al. 2022, eq. 4 to 6.
 
 Departure: no expert has a capacity, so no token is ever dropped. A compiled program has
 fixed shapes: rows are sorted by expert, and `ragged_dot` multiplies each stretch with
@@ -21,9 +21,9 @@ from flax import nnx
 from jax import Array, lax
 from jaxtyping import Float, Int
 
-from course_lib.checks import check_choice, check_experts, check_positive, check_size
-from course_lib.config import ACTIVATIONS, GATES
-from course_lib.nnx.feed_forward import FeedForward, activate
+from course_lib.checks import check_choice, check_positive, check_size
+from course_lib.config import ACTIVATIONS, Experts
+from course_lib.nnx.feed_forward import activate
 from course_lib.nnx.linear import linear
 
 __all__ = ["MixtureOfExperts", "balance_loss", "rebalance"]
@@ -37,12 +37,7 @@ class MixtureOfExperts(nnx.Module):
         d_model: int,
         d_ff: int | None = None,
         *,
-        n_experts: int,
-        top_k: int = 2,
-        n_shared: int | None = None,
-        gate: str = "softmax",
-        normalize: bool = True,
-        balance_bias: bool = False,
+        experts: Experts,
         activation: str = "silu",
         gated: bool = True,
         rngs: nnx.Rngs,
@@ -50,37 +45,28 @@ class MixtureOfExperts(nnx.Module):
         check_size("d_model", d_model)
         d_ff = 4 * d_model if d_ff is None else d_ff
         check_size("d_ff", d_ff)
-        check_experts(n_experts, top_k)
-        check_choice("gate", gate, GATES)
         check_choice("activation", activation, ACTIVATIONS[:-1])
-        self.top_k, self.gate, self.normalize = top_k, gate, normalize
-        self.activation = activation
+        self.experts, self.activation = experts, activation
+        n_experts = experts.n_experts
         self.router = linear(d_model, n_experts, bias=False, rngs=rngs)
-        bias = nnx.Param(jnp.zeros(n_experts)) if balance_bias else None
-        self.balance = nnx.data(bias)
+        balance = nnx.Param(jnp.zeros(n_experts))
+        self.balance = nnx.data(balance if experts.balance_bias else None)
         gate_proj = _stack(n_experts, d_model, d_ff, rngs) if gated else None
         self.up_proj = _stack(n_experts, d_model, d_ff, rngs)
         self.gate_proj = nnx.data(gate_proj)
         self.down_proj = _stack(n_experts, d_ff, d_model, rngs)
-        shared = None
-        if n_shared is not None:
-            check_size("n_shared", n_shared)
-            form = {"activation": activation, "gated": gated, "bias": False}
-            shared = FeedForward(d_model, n_shared * d_ff, **form, rngs=rngs)
-        self.shared = shared
 
     def route(
         self, x: Float[Array, "*B D"]
     ) -> tuple[Float[Array, "*B K"], Int[Array, "*B K"], Float[Array, "*B E"]]:
-        """Gates of each token's experts, their numbers, and the shares of all."""
-        softmax = self.gate == "softmax"
-        scores = (jax.nn.softmax if softmax else jax.nn.sigmoid)(self.router(x))
+        """Gates of each token's experts, their numbers, and eq. 1's shares of all."""
+        scores = jax.nn.softmax(self.router(x))
         ranked = scores if self.balance is None else scores + self.balance[...]
-        chosen = lax.top_k(ranked, self.top_k)[1]  # *B K
+        chosen = lax.top_k(ranked, self.experts.top_k)[1]  # *B K
         gates = jnp.take_along_axis(scores, chosen, axis=-1)
-        if self.normalize:
+        if self.experts.normalize:
             gates = gates / gates.sum(axis=-1, keepdims=True)
-        return gates, chosen, scores / scores.sum(axis=-1, keepdims=True)
+        return gates, chosen, scores
 
     def __call__(self, x: Float[Array, "*B D"]) -> Float[Array, "*B D"]:
         """Eq. 2, of each vector by itself."""
@@ -88,8 +74,8 @@ class MixtureOfExperts(nnx.Module):
         gates, chosen, _ = self.route(rows)
         expert = chosen.ravel()  # of each pair of a row and an expert of its
         order = expert.argsort()
-        row = order // self.top_k
-        n_experts = self.up_proj.shape[0]
+        row = order // self.experts.top_k
+        n_experts = self.experts.n_experts
         counts = jnp.bincount(expert, length=n_experts).astype(jnp.int32)
 
         def through(x: Array, w: nnx.Param) -> Array:
@@ -104,7 +90,7 @@ class MixtureOfExperts(nnx.Module):
             gate = through(rows[row], self.gate_proj)
             hidden = hidden * activate(gate, self.activation)
         out = gates.ravel()[order, None] * through(hidden, self.down_proj)
-        y = jnp.zeros_like(rows) if self.shared is None else self.shared(rows)
+        y = jnp.zeros_like(rows)
         return y.at[row].add(out.astype(y.dtype)).reshape(x.shape)
 
 

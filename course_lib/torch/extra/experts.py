@@ -1,14 +1,14 @@
 r"""Mixture of experts: many MLPs, of which each token uses a few (PyTorch).
 
-    s_e = softmax(x W_R)_e, or sigmoid(x W_R)_e                          (eq. 1)
-    y = sum over the top K of s + b of g_e f_e(x) + f_shared(x)          (eq. 2)
+    s_e = softmax(x W_R)_e                                               (eq. 1)
+    y = sum over the top K of s + b of g_e f_e(x)                        (eq. 2)
 
 with the gates g_e = s_e, or s_e divided by the sum of the K chosen ones. Shazeer et al.
 2017, section 2, arXiv:1701.06538; softmax over all experts as in Fedus et al. 2022,
-eq. 1 and 2, arXiv:2101.03961. Many narrow experts (fine-grained) and shared ones: Dai
-et al. 2024 (DeepSeekMoE), section 3, arXiv:2401.06066. Sigmoid gates and the bias b,
-which takes part in the choice alone and balances without a loss: DeepSeek-AI 2024,
-section 2.1.2, arXiv:2412.19437. The loss that balances: Fedus et al. 2022, eq. 4 to 6.
+eq. 1 and 2, arXiv:2101.03961. Many narrow experts (fine-grained): Dai et al. 2024
+(DeepSeekMoE), section 3, arXiv:2401.06066. The bias b, which takes part in the choice
+alone and balances without a loss: DeepSeek-AI 2024, section 2.1.2, arXiv:2412.19437.
+The loss that balances: Fedus et al. 2022, eq. 4 to 6.
 
 Departure: no expert has a capacity, so no token is ever dropped.
 """
@@ -17,9 +17,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from course_lib.checks import check_choice, check_experts, check_positive, check_size
-from course_lib.config import ACTIVATIONS, GATES
-from course_lib.torch.feed_forward import FeedForward, activate
+from course_lib.checks import check_choice, check_positive, check_size
+from course_lib.config import ACTIVATIONS, Experts
+from course_lib.torch.feed_forward import activate
 from course_lib.torch.linear import linear
 
 __all__ = ["MixtureOfExperts", "balance_loss", "rebalance"]
@@ -28,9 +28,8 @@ __all__ = ["MixtureOfExperts", "balance_loss", "rebalance"]
 class MixtureOfExperts(nn.Module):
     """Mixture of experts: a router sends each token to the best `top_k` MLPs.
 
-    Experts are `d_ff` wide, and so are the `n_shared` that every token uses besides.
-    `gate` is "softmax" or "sigmoid"; `normalize` divides the gates of a token's experts
-    by their sum. `balance_bias` is for `rebalance`. Nothing has a bias otherwise.
+    Experts are `d_ff` wide. Their `balance_bias` is for `rebalance`; nothing has a bias
+    otherwise.
     """
 
     def __init__(
@@ -38,12 +37,7 @@ class MixtureOfExperts(nn.Module):
         d_model: int,
         d_ff: int | None = None,
         *,
-        n_experts: int,
-        top_k: int = 2,
-        n_shared: int | None = None,
-        gate: str = "softmax",
-        normalize: bool = True,
-        balance_bias: bool = False,
+        experts: Experts,
         activation: str = "silu",
         gated: bool = True,
     ):
@@ -51,43 +45,33 @@ class MixtureOfExperts(nn.Module):
         check_size("d_model", d_model)
         d_ff = 4 * d_model if d_ff is None else d_ff
         check_size("d_ff", d_ff)
-        check_experts(n_experts, top_k)
-        check_choice("gate", gate, GATES)
         check_choice("activation", activation, ACTIVATIONS[:-1])
-        self.top_k, self.gate, self.normalize = top_k, gate, normalize
-        self.activation = activation
+        self.experts, self.activation = experts, activation
+        n_experts = experts.n_experts
         self.router = linear(d_model, n_experts, bias=False)
-        self.balance = nn.Parameter(torch.zeros(n_experts)) if balance_bias else None
+        balance = nn.Parameter(torch.zeros(n_experts))
+        self.balance = balance if experts.balance_bias else None
         self.up_proj = _stack(n_experts, d_model, d_ff)
         self.gate_proj = _stack(n_experts, d_model, d_ff) if gated else None
         self.down_proj = _stack(n_experts, d_ff, d_model)
-        self.shared = None
-        if n_shared is not None:
-            check_size("n_shared", n_shared)
-            form = {"activation": activation, "gated": gated, "bias": False}
-            self.shared = FeedForward(d_model, n_shared * d_ff, **form)
 
     def route(
         self, x: Float[Tensor, "*B D"]
     ) -> tuple[Float[Tensor, "*B K"], Int[Tensor, "*B K"], Float[Tensor, "*B E"]]:
-        """Gates of each token's experts, their numbers, and the shares of all.
-
-        Shares are eq. 1's scores, divided by their sum.
-        """
-        scores = self.router(x)
-        scores = scores.softmax(-1) if self.gate == "softmax" else scores.sigmoid()
+        """Gates of each token's experts, their numbers, and eq. 1's shares of all."""
+        scores = self.router(x).softmax(-1)
         ranked = scores if self.balance is None else scores + self.balance
-        chosen = ranked.topk(self.top_k).indices  # *B K
+        chosen = ranked.topk(self.experts.top_k).indices  # *B K
         gates = scores.gather(-1, chosen)
-        if self.normalize:
+        if self.experts.normalize:
             gates = gates / gates.sum(dim=-1, keepdim=True)
-        return gates, chosen, scores / scores.sum(dim=-1, keepdim=True)
+        return gates, chosen, scores
 
     def forward(self, x: Float[Tensor, "*B D"]) -> Float[Tensor, "*B D"]:
         """Eq. 2, of each vector by itself."""
         rows = x.reshape(-1, x.shape[-1])  # N D
         gates, chosen, _ = self.route(rows)
-        y = torch.zeros_like(rows) if self.shared is None else self.shared(rows)
+        y = torch.zeros_like(rows)
         for e in chosen.unique().tolist():
             row, place = (chosen == e).nonzero(as_tuple=True)
             hidden = rows[row] @ self.up_proj[e]
