@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from course_lib import oracle
-from course_lib.config import ACTIVATIONS, RotaryScaling
+from course_lib.config import ACTIVATIONS, Experts, QKNorm, RotaryScaling, Scoring
 
 # All differ, and no two have a product that is a third: a swapped axis fails.
 SIZES = {
@@ -226,13 +226,18 @@ def a_map(**options):
     )
 
 
-def some_experts(**options):
-    same = {k: options[k] for k in ("gate", "normalize", "activation") if k in options}
+def some_experts(top_k=2, normalize=True, balance_bias=False, **form):
+    chosen = Experts(
+        n_experts=5, top_k=top_k, normalize=normalize, balance_bias=balance_bias
+    )
+    activation = form.get("activation", "silu")
     return Piece(
-        lambda w: w.make(w.lib.MixtureOfExperts, D, F, n_experts=5, **options),
+        lambda w: w.make(w.lib.MixtureOfExperts, D, F, experts=chosen, **form),
         {"x": "T D"},
         ("T D",),
-        lambda w, x: oracle.experts(x, w, options.get("top_k", 2), **same),
+        lambda w, x: oracle.experts(
+            x, w, top_k, normalize=normalize, activation=activation
+        ),
         order=("T",),
         exact=0,
     )
@@ -354,11 +359,15 @@ PIECES = {
         OWN_HEADS, causal=True, right={"rule": lambda i, j: j <= i}
     ),
     "fused attention, causal in a window behind a cache": a_fused(
-        causal=True, window=3, scale=0.3,
+        causal=True,
+        scoring=Scoring(window=3, scale=0.3),
         right={"rule": lambda i, j: 0 <= i - j < 3, "scale": 0.3},
     ),
     "fused attention, capped": a_fused(
-        HEADS | {"score_bias": "H T S"}, cap=0.7, right={"cap": 0.7}, order=("T", "S")
+        HEADS | {"score_bias": "H T S"},
+        scoring=Scoring(cap=0.7),
+        right={"cap": 0.7},
+        order=("T", "S"),
     ),
     "tiled attention": Piece(
         lambda w: partial(w.lib.tiled_attention, tile=3),
@@ -403,18 +412,18 @@ PIECES = {
     ),
     "multi-query attention in a window": a_multihead(
         X | BIAS,
-        options=lambda w: {"n_kv_heads": 1, "window": 3},
+        options=lambda w: {"n_kv_heads": 1, "scoring": Scoring(window=3)},
         right={"n_kv_heads": 1, "window": 3},
         order=(),
     ),
     "multi-head attention, scaled and capped": a_multihead(
         X | BIAS | SELF_MASK,
-        options=lambda w: {"attention_scale": 0.3, "score_cap": 0.7},
+        options=lambda w: {"scoring": Scoring(scale=0.3, cap=0.7)},
         right={"scale": 0.3, "cap": 0.7},
     ),
     "multi-head attention, of normed queries and keys": a_multihead(
         X | SELF_MASK,
-        options=lambda w: {"qk_norm": True, "norm_eps": 1e-3},
+        options=lambda w: {"qk_norm": QKNorm(eps=1e-3)},
         right={"eps": 1e-3},
     ),
     "self-attention": Piece(
@@ -482,9 +491,8 @@ PIECES = {
         order=("T", "S"),
     ),
     "experts": some_experts(),
-    "experts, gated by sigmoids, with shared ones": some_experts(
-        gate="sigmoid", normalize=False, n_shared=2, balance_bias=True,
-        activation="relu", gated=False, top_k=3,
+    "experts, balanced, with gates that sum to less than 1": some_experts(
+        3, False, True, activation="relu", gated=False
     ),
     "linear": Piece(
         lambda w: w.make(w.lib.linear, D, F),
