@@ -14,7 +14,8 @@ from course_lib.checks import (
 
 __all__ = ["TrainConfig"]
 
-SCHEDULES = ("constant", "linear", "cosine", "inverse_sqrt")
+FALLING = ("linear", "cosine")  # to the floor, where the last step is
+SCHEDULES = ("constant", *FALLING, "inverse_sqrt")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,7 +110,7 @@ class TrainConfig:
                 "schedule='inverse_sqrt' must have a warmup of at least 1 step: got "
                 "warmup=0. Vaswani et al. took 4000."
             )
-        if self.schedule in ("linear", "cosine") and self.warmup >= self.steps:
+        if self.schedule in FALLING and self.warmup >= self.steps:
             raise ValueError(
                 "warmup must end before the last step, or the rate never falls: got "
                 f"warmup={self.warmup}, steps={self.steps}."

@@ -14,7 +14,8 @@ def load_tokenizer(path_or_name: str | Path) -> Any:
     """Read a checkpoint's tokenizer, a `Tokenizer` of the library `tokenizers`.
 
     Its `encode(text).ids` begins as the model was trained to, with a start token if it
-    has one; its `decode(ids)` leaves such tokens out.
+    has one; its `decode(ids)` leaves such tokens out. Texts are neither cut nor padded:
+    `enable_truncation` and `enable_padding` are its own.
 
     Args:
         path_or_name: A folder with tokenizer.json, or a name as in `load`.
@@ -28,11 +29,14 @@ def load_tokenizer(path_or_name: str | Path) -> Any:
         )
     tokenizers = need("tokenizers")
     try:
-        return tokenizers.Tokenizer.from_file(str(path))
+        tokenizer = tokenizers.Tokenizer.from_file(str(path))
     except Exception as error:  # the library raises no kind of its own
         raise ValueError(
             f"{path} must be a file of the library tokenizers: {error}."
         ) from None
+    tokenizer.no_truncation()  # the file may bring both, from somebody's training
+    tokenizer.no_padding()
+    return tokenizer
 
 
 def end_tokens(path_or_name: str | Path) -> list[list[int]]:

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from course_lib.config import TrainConfig
+from course_lib.config.training import FALLING
 from course_lib.optional import missing
 from course_lib.training.batches import fingerprint
 from course_lib.training.history import History
@@ -110,10 +111,12 @@ def check_same_run(
 ) -> None:
     """Refuse to resume a run with another configuration or other data.
 
-    `chunk` and `checkpoint_every` may differ, and `steps` too where the schedule does
-    not depend on it. An empty `order` is one that is not known.
+    `chunk` and `checkpoint_every` may differ, and `steps` too, from those that are done
+    on, where the schedule does not depend on it. An empty `order` is one that is not
+    known.
     """
-    may_change = _MAY_CHANGE | ({"steps"} if config.schedule != "cosine" else set())
+    longer = config.schedule not in FALLING and config.steps >= saved.history.steps
+    may_change = _MAY_CHANGE | ({"steps"} if longer else set())
     differ = [
         f"{f.name} (saved {getattr(saved.config, f.name)!r}, "
         f"now {getattr(config, f.name)!r})"

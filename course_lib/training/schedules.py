@@ -9,6 +9,7 @@ updates, the last of which is at `peak`.
 import math
 
 from course_lib.config import TrainConfig
+from course_lib.config.training import FALLING
 
 
 def constant(step: int, *, peak: float, warmup: int = 0) -> float:
@@ -53,7 +54,7 @@ def inverse_sqrt(step: int, *, peak: float, warmup: int) -> float:
 def learning_rate(step: int, config: TrainConfig) -> float:
     """The rate that a run of this configuration has at this step."""
     peak, warmup = config.learning_rate, config.warmup
-    if config.schedule in ("linear", "cosine"):
+    if config.schedule in FALLING:
         fall = linear if config.schedule == "linear" else cosine
         return fall(
             step, peak=peak, steps=config.steps, warmup=warmup, floor=config.floor

@@ -52,6 +52,15 @@ def test_text_goes_in_and_comes_out_and_ends_where_the_checkpoint_says(wing, fol
     assert isinstance(tokenizer.decode(text), str)
 
 
+def test_a_text_is_neither_cut_nor_padded_as_the_file_says(folder):
+    tokenizer = load_tokenizer(folder)
+    ids = tokenizer.encode(TEXT).ids
+    tokenizer.enable_truncation(len(ids) // 2)
+    tokenizer.enable_padding(length=2 * len(ids))
+    tokenizer.save(str(folder / "tokenizer.json"))
+    assert load_tokenizer(folder).encode(TEXT).ids == ids
+
+
 def test_the_end_is_the_generation_configs_or_else_the_configs(folder):
     generation = folder / "generation_config.json"
     generation.write_text(json.dumps({"eos_token_id": [3, 5]}))

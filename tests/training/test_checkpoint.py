@@ -309,11 +309,14 @@ def test_a_run_that_changed_is_refused_with_every_difference(wing, tmp_path):
     run(wing, path, steps=3, chunk=1, checkpoint_every=1, resume=True)
 
 
-def test_the_length_of_a_cosine_is_part_of_the_run(wing, tmp_path):
+@pytest.mark.parametrize(
+    ("schedule", "steps"), [("cosine", 7), ("linear", 7), ("constant", 4)]
+)
+def test_a_length_that_the_run_cannot_have_is_refused(wing, tmp_path, schedule, steps):
     path = tmp_path / "run.safetensors"
-    run(wing, path, steps=5, schedule="cosine")
-    with pytest.raises(ValueError, match=r"steps \(saved 5, now 7\)"):
-        run(wing, path, steps=7, schedule="cosine", resume=True)
+    run(wing, path, steps=5, schedule=schedule)
+    with pytest.raises(ValueError, match=rf"steps \(saved 5, now {steps}\)"):
+        run(wing, path, steps=steps, schedule=schedule, resume=True)
 
 
 def test_a_file_that_is_no_run_is_refused_in_the_same_words(wing, tmp_path):
