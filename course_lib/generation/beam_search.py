@@ -93,23 +93,25 @@ def beam_search(
         # One more than is kept for each beam that may stop: its place stays free.
         best = np.argsort(-totals, axis=None, kind="stable")[: n_beams + len(beams)]
         going_on = []
-        for beam, token in zip(*np.unravel_index(best, totals.shape), strict=True):
+        places = zip(*np.unravel_index(best, totals.shape), strict=True)
+        for rank, (beam, token) in enumerate(places):
             total = float(totals[beam, token])
             if total == -np.inf:
                 break
             tokens = (*beams[beam][0], int(token))
             if token == stop_token:
-                finished.append(scored(tokens, total))
+                if rank < n_beams:  # else it is none of the best beginnings
+                    finished.append(scored(tokens, total))
             elif len(going_on) < n_beams:
                 going_on.append((tokens, total))
         beams = going_on
         finished.sort(key=lambda h: -h.score)
         # No text can gain by going on: log-probabilities only fall, and the divisor is
-        # at most that of the longest text.
+        # at most that of the longest text. A greedy one ends with its first end.
         bound = length_factor(max_new_tokens, length_penalty)
         if not beams or (
             len(finished) >= n_beams
-            and finished[n_beams - 1].score >= beams[0][1] / bound
+            and (n_beams == 1 or finished[n_beams - 1].score >= beams[0][1] / bound)
         ):
             beams = []
             break

@@ -122,18 +122,23 @@ def test_an_e4m3_error_is_at_most_a_sixteenth_of_the_weight(wing, rng):
     assert 1 / 20 < relative.max() <= 1 / 16
 
 
-def test_scales_in_bfloat16_overflow_nothing(wing, rng):
-    """There w / s may pass q by half a step, and 128 would come out as -128."""
-    w = wing.cast(wing.make(wing.lib.linear, 300, 101), "bfloat16")
-    w = w.weight if wing.name == "torch" else w.kernel[...].T
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_rows_of_any_size_keep_half_a_step_in_16_bits(wing, rng, dtype):
+    """In 16 bits s is 0 for small rows, and w / s passes q: 128 comes out as -128."""
+    layer = wing.make(wing.lib.linear, 82, 31)
+    sizes = np.geomspace(1e-6, 6e4, 31)[:, None]
+    weights = {"weight": sizes * rng.uniform(-1, 1, (31, 82)), "bias": np.zeros(31)}
+    wing.lib.set_weights(layer, weights)
+    wing.cast(layer, dtype)
+    w = layer.weight if wing.name == "torch" else layer.kernel[...].T
+    exact = wing.lib.get_weights(layer)["weight"].astype(float)
+    steps = {"int8": 127, "int4": 7, "e4m3": 14}  # from 0 to the largest; e4m3's last
     for kind in KINDS:
         pair = wing.lib.quantize_weight(w, kind=kind)
-        found = wing.lib.dequantize_weight(*pair, kind)
-        w32, found32 = (
-            wing.numpy(a.float() if wing.name == "torch" else a.astype("float32"))
-            for a in (w, found)
-        )
-        assert np.abs(found32 - w32).max() <= 0.6 * np.abs(w32).max() / 7
+        found = wing.numpy(wing.lib.dequantize_weight(*pair, kind))
+        step = np.abs(exact).max(1, keepdims=True) / steps[kind]
+        assert (np.abs(found - exact) <= 0.501 * step).all()
+        assert wing.lib.QuantizedLinear(layer, kind=kind)(w[:3]).dtype == w.dtype
 
 
 GPT = GPTConfig(

@@ -8,8 +8,9 @@ E4M3 number ("e4m3").
 
 Dettmers et al. 2022 (LLM.int8()), section 2, arXiv:2208.07339. Groups: Frantar et al.
 2022 (GPTQ), section 4, arXiv:2210.17323. E4M3: Micikevicius et al. 2022, table 1,
-arXiv:2209.05433. Departure: the product is taken in the dtype of the scales, after the
-weights are written out again, so memory is saved and arithmetic is not.
+arXiv:2209.05433. Departure: the product is taken in the dtype of x, after the weights
+are written out again, so memory is saved and arithmetic is not. Scales have at least
+32 bits, in which a small row's do not underflow.
 
 Codes and scales are in PyTorch's layout here too, a row for each output.
 """
@@ -34,7 +35,8 @@ def quantize_weight(
     check_choice("kind", kind, tuple(LARGEST))
     group = w.shape[1] if group is None else group
     check_divides("group", group, "in_features", w.shape[1])
-    q, groups = LARGEST[kind], w.reshape(len(w), -1, group)
+    wide = w.astype(jnp.promote_types(w.dtype, jnp.float32))
+    q, groups = LARGEST[kind], wide.reshape(len(w), -1, group)  # Dout Groups group
     scale = jnp.abs(groups).max(axis=-1) / q
     scale = jnp.where(scale > 0, scale, 1.0)  # a group of zeros
     numbers = jnp.clip(groups / scale[..., None], -q, q).reshape(w.shape)
@@ -84,7 +86,7 @@ class QuantizedLinear(nnx.Module):
     def __call__(self, x: Float[Array, "*B Din"]) -> Float[Array, "*B Dout"]:
         """The linear map with the rounded weights."""
         w = dequantize_weight(self.codes[...], self.scale[...], self.kind)
-        y = x @ w.T
+        y = x @ w.T.astype(x.dtype)
         return y if self.bias is None else y + self.bias[...]
 
 

@@ -8,8 +8,9 @@ E4M3 number ("e4m3").
 
 Dettmers et al. 2022 (LLM.int8()), section 2, arXiv:2208.07339. Groups: Frantar et al.
 2022 (GPTQ), section 4, arXiv:2210.17323. E4M3: Micikevicius et al. 2022, table 1,
-arXiv:2209.05433. Departure: the product is taken in the dtype of the scales, after the
-weights are written out again, so memory is saved and arithmetic is not.
+arXiv:2209.05433. Departure: the product is taken in the dtype of x, after the weights
+are written out again, so memory is saved and arithmetic is not. Scales have at least
+32 bits, in which a small row's do not underflow.
 """
 
 import torch
@@ -33,7 +34,8 @@ def quantize_weight(
     check_choice("kind", kind, tuple(LARGEST))
     group = w.shape[1] if group is None else group
     check_divides("group", group, "in_features", w.shape[1])
-    q, groups = LARGEST[kind], w.unflatten(1, (-1, group))  # Dout Groups group
+    wide = w.to(torch.promote_types(w.dtype, torch.float32))
+    q, groups = LARGEST[kind], wide.unflatten(1, (-1, group))  # Dout Groups group
     scale = groups.abs().amax(dim=-1) / q
     scale = torch.where(scale > 0, scale, 1.0)  # a group of zeros
     numbers = (groups / scale[..., None]).clamp(-q, q).flatten(1)
@@ -83,7 +85,7 @@ class QuantizedLinear(nn.Module):
     def forward(self, x: Float[Tensor, "*B Din"]) -> Float[Tensor, "*B Dout"]:
         """The linear map with the rounded weights."""
         w = dequantize_weight(self.codes, self.scale, self.kind)
-        return F.linear(x, w, self.bias)
+        return F.linear(x, w.to(x.dtype), self.bias)
 
 
 def quantize(model: nn.Module, *, kind: str = "int8", group: int | None = None) -> None:
