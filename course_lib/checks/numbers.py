@@ -12,7 +12,7 @@ __all__ = [
     "check_choice", "check_divides", "check_even", "check_experts", "check_heads",
     "check_lengths", "check_noise", "check_positive", "check_range", "check_rate",
     "check_size", "check_sizes", "check_whole", "make_plain", "nearest_divisor",
-    "stated",
+    "plain", "stated",
 ]  # fmt: skip
 
 
@@ -22,7 +22,7 @@ def make_plain(config: Any) -> None:
     All else stays as it is.
     """
     for name, value in list(vars(config).items()):
-        object.__setattr__(config, name, _plain(value))
+        object.__setattr__(config, name, plain(value))
 
 
 def stated(number: Any) -> int | None:
@@ -48,7 +48,7 @@ def check_sizes(**sizes: Any) -> None:
 
 def check_whole(name: str, number: Any, *, least: int = 0, why: str = "") -> None:
     """Refuse what is not a whole number of at least `least`, and say why so many."""
-    number = _plain(number)
+    number = plain(number)
     if isinstance(number, bool) or not isinstance(number, int) or number < least:
         raise ValueError(
             f"{name} must be a whole number of at least {least}{why and ', '}{why}: "
@@ -73,9 +73,10 @@ def check_range(
         raise ValueError(f"{name} must be {span}{why and ', '}{why}: got {number!r}.")
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """Python's number of NumPy's, which has a dtype; all else stays as it is."""
     if isinstance(value, tuple):
-        return tuple(map(_plain, value))
+        return tuple(map(plain, value))
     return value.item() if isinstance(value, np.generic) else value
 
 

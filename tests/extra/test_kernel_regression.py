@@ -148,7 +148,7 @@ def test_no_key_within_reach_gives_zero(wing, rng, name):
     np.testing.assert_allclose(wing.numpy(weights)[[0, 2]].sum(-1), 1)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_far_away_the_gaussian_kernel_becomes_the_nearest_neighbor(wing, dtype):
     k, v = (
         np.array([[0.0], [1.0], [2.0]], dtype),
@@ -156,7 +156,8 @@ def test_far_away_the_gaussian_kernel_becomes_the_nearest_neighbor(wing, dtype):
     )
     q = np.array([[1e3], [-1e3], [0.999]], dtype)
     output, _ = wing.lib.kernel_regression(*map(wing.array, (q, k, v)), bandwidth=0.01)
-    assert_close(wing.numpy(output)[:, 0], [7, 3, 5], dtype)
+    assert wing.numpy(output).dtype == dtype
+    assert_close(wing.numpy(output)[:, 0], [7, 3, 5])
 
 
 @KERNEL
@@ -341,6 +342,14 @@ def test_wings_learn_the_same_metric(both):
     torch, nnx = (w.numpy(fit_metric(w, sample, 5).bandwidth) for w in both)
     # Adam adds 1e-8 inside torch and optax at places that differ in the last digits.
     np.testing.assert_allclose(torch, nnx, rtol=1e-6)
+
+
+def test_numpys_numbers_are_bandwidths(wing, rng, no_hook):
+    metric = wing.make(wing.lib.LearnedMetric, 3, bandwidth=np.int64(2))
+    np.testing.assert_allclose(wing.numpy(metric.bandwidth), 2)
+    arrays = [wing.array(a.astype("float16")) for a in draw(rng)]
+    output, _ = wing.lib.kernel_regression(*arrays, np.float32(0.5))
+    assert wing.numpy(output).dtype == "float16"
 
 
 def test_a_metric_predicts_with_its_bandwidths(wing, rng):

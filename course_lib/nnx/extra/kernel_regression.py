@@ -60,12 +60,14 @@ def kernel_regression(
     """Nadaraya-Watson regression: average the values whose keys lie near the query."""
     check_tensors(jax.Array, q=q, k=k, v=v)
     check_attention(q.shape, k.shape, v.shape, mask)
-    check_bandwidth(jax.Array, bandwidth, k.shape[-1])
-    steps = (q[..., :, None, :] - k[..., None, :, :]) / bandwidth  # *B T S F
+    bandwidth = check_bandwidth(jax.Array, bandwidth, k.shape[-1])
+    wide = jnp.promote_types(q.dtype, jnp.float32)  # squares overflow in 16 bits
+    at, keys = q.astype(wide), k.astype(wide)
+    steps = (at[..., :, None, :] - keys[..., None, :, :]) / bandwidth  # *B T S F
     scores = kernel_scores(jnp.square(steps).sum(axis=-1), kernel=kernel)
     if mask is not None:
         scores = jnp.where(mask, scores, -math.inf)
-    weights = softmax(scores)
+    weights = softmax(scores).astype(v.dtype)
     return weights @ v, weights
 
 

@@ -76,12 +76,14 @@ def kernel_regression(
     """
     check_tensors(torch.Tensor, q=q, k=k, v=v)
     check_attention(q.shape, k.shape, v.shape, mask)
-    check_bandwidth(torch.Tensor, bandwidth, k.shape[-1])
-    steps = (q.unsqueeze(-2) - k.unsqueeze(-3)) / bandwidth  # *B T S F
+    bandwidth = check_bandwidth(torch.Tensor, bandwidth, k.shape[-1])
+    wide = torch.promote_types(q.dtype, torch.float32)  # squares overflow in 16 bits
+    at, keys = q.to(wide), k.to(wide)
+    steps = (at.unsqueeze(-2) - keys.unsqueeze(-3)) / bandwidth  # *B T S F
     scores = kernel_scores(steps.square().sum(dim=-1), kernel=kernel)
     if mask is not None:
         scores = scores.masked_fill(~mask, -math.inf)
-    weights = softmax(scores)
+    weights = softmax(scores).to(v.dtype)
     return weights @ v, weights
 
 
