@@ -7,10 +7,14 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from course_lib.checks import make_plain
 
 __all__ = ["Sampling"]
 
+_SHORT = np.finfo(np.float32)
+_SMALLEST, _LARGEST = map(float, (_SHORT.smallest_normal, _SHORT.max))
 Traced = Any  # a number inside a compiled program, which has no value yet
 
 
@@ -20,7 +24,8 @@ class Sampling:
 
     Args:
         temperature: 1 draws with the model's own probabilities, less makes likely
-            tokens likelier, 0 takes the likeliest (greedy decoding).
+            tokens likelier, 0 takes the likeliest (greedy decoding). It is as 32 bits
+            have it: 1e-40 is 0.
         top_k: Draw from the k likeliest tokens only.
         top_p: Then draw from the smallest set of them with mass p only (nucleus).
         min_p: Then draw only from those with at least min_p times the largest
@@ -58,11 +63,16 @@ class Sampling:
                 f"min_p must be at least 0 and at most 1: got {self.min_p}. 0 keeps "
                 "all."
             )
-        if isinstance(penalty, number) and not 0 < penalty < math.inf:
+        if isinstance(penalty, number) and not 1e-6 <= penalty <= 1e6:
             raise ValueError(
-                f"repetition_penalty must be above 0 and finite: got {penalty}. 1 "
+                f"repetition_penalty must be from 1e-06 to 1e+06: got {penalty}. 1 "
                 "changes nothing, and more makes repetition less likely."
             )
+        if isinstance(t, float):
+            t = min(t, _LARGEST) if t >= _SMALLEST else 0.0
+            object.__setattr__(self, "temperature", t)
+        if isinstance(k, int):
+            object.__setattr__(self, "top_k", min(k, np.iinfo(np.int32).max))
 
 
 GREEDY = Sampling(temperature=0)  # what translators do

@@ -49,6 +49,18 @@ def test_temperature_zero_is_greedy_search(wing, models):
     assert found == [by_hand(wing, model, prompt, 7) for prompt in PROMPTS]
 
 
+@pytest.mark.parametrize("name", ["temperature", "top_p"])
+@pytest.mark.parametrize("value", [1e-46, 1.2e-38, 1e-30])
+def test_the_smallest_settings_are_greedy(wing, models, name, value):
+    how = {"max_new_tokens": 7, name: value, "top_k": 2**40}
+    greedy = {"max_new_tokens": 7, "temperature": 0.0}
+    model, (prompt, *_) = models(wing), PROMPTS
+    expected = wing.lib.generate(model, [prompt], **greedy)
+    assert wing.lib.generate(model, [prompt], **how) == expected
+    (found,) = wing.lib.speculate(model, model, [prompt], n_draft=2, **how)
+    assert [found.tokens] == expected
+
+
 @each("position", POSITIONS, nnx=["learned", "relative"])
 def test_the_cache_changes_nothing(wing, position):
     model = gpt(wing, dataclasses.replace(CONFIG, position=position))

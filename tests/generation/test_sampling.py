@@ -81,9 +81,11 @@ def test_the_penalty_and_min_p_are_those_of_transformers(rng):
     torch.testing.assert_close(ct.keep_min_p(logits, 0.3), cut)
 
 
-def test_settings_of_one_keep_everything(wing, rng):
-    logits = wing.array(rng.standard_normal((2, 7)))
-    assert kept(wing, wing.lib.keep_top_p(logits, 1.0)).all()
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+def test_settings_of_one_keep_everything(wing, rng, dtype):
+    many = wing.array(rng.standard_normal(4096), dtype)  # a sum passes 1 on the way
+    assert kept(wing, wing.lib.keep_top_p(many, 1.0)).all()
+    logits = wing.array(rng.standard_normal((2, 7)), dtype)
     assert kept(wing, wing.lib.keep_top_k(logits, 7)).all()
     assert kept(wing, wing.lib.keep_min_p(logits, 0.0)).all()
     seen = wing.array(np.ones((2, 7), bool))
@@ -125,6 +127,22 @@ def test_greedy_takes_the_first_of_equals(wing):
     np.testing.assert_array_equal(wing.numpy(ids), [1, 0])
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+def test_the_likeliest_stays_whatever_the_setting(wing, dtype):
+    logits = wing.array(np.arange(4.0), dtype)
+    for cut, p in ((wing.lib.keep_top_p, 1e-46), (wing.lib.keep_min_p, 1.0)):
+        np.testing.assert_array_equal(kept(wing, cut(logits, p)), [0, 0, 0, 1])
+
+
+def test_in_16_bits_probabilities_are_summed_in_32(wing):
+    n = 4001  # of which 16 bits reach a few hundred
+    logits, numbers = np.zeros((9, n), "float16"), np.arange(1, 10).astype("float16")
+    drawn = wing.lib.sample(wing.array(logits), wing.array(numbers / 16))
+    np.testing.assert_array_equal(wing.numpy(drawn), np.arange(1, 10) * n // 16)
+    kept_at = wing.lib.keep_top_p(wing.array(logits[0]), 0.75)
+    assert kept(wing, kept_at).sum() == 3001
+
+
 def test_both_wings_draw_the_same(both, rng):
     logits = rng.standard_normal((997, 31)).astype("float32")
     uniform = rng.random(997).astype("float32")
@@ -151,7 +169,7 @@ def test_both_wings_draw_the_same(both, rng):
         (lambda lib, z: lib.keep_min_p(z, 1.1), "min_p must be at least 0"),
         (
             lambda lib, z: lib.penalize_repetition(z, z > 0, 0),
-            "repetition_penalty must be above 0",
+            "repetition_penalty must be from",
         ),
     ],
 )

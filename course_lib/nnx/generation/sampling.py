@@ -41,7 +41,7 @@ def keep_top_k(
 ) -> Float[Array, "*B V"]:
     """Top-k sampling: forbid all but the k likeliest tokens, of equals the later."""
     check_tensors(jax.Array, logits=logits)
-    Sampling(top_k=k)
+    k = Sampling(top_k=k).top_k
     return jnp.where(_rank(logits) >= k, -math.inf, logits)
 
 
@@ -51,11 +51,12 @@ def keep_top_p(
     """Nucleus sampling: keep the smallest set of tokens with mass p or more."""
     check_tensors(jax.Array, logits=logits)
     Sampling(top_p=p)
-    probabilities = jax.nn.softmax(logits, axis=-1)
-    order = jnp.argsort(probabilities, axis=-1, descending=True, stable=True)
-    ordered = jnp.take_along_axis(probabilities, order, axis=-1)
+    shares = jax.nn.softmax(_wide(logits), axis=-1)
+    order = jnp.argsort(shares, axis=-1, descending=True, stable=True)
+    ordered = jnp.take_along_axis(shares, order, axis=-1)
     before = jnp.cumsum(ordered, axis=-1) - ordered  # mass of the likelier ones
-    out = jnp.take_along_axis(before >= p, jnp.argsort(order, axis=-1), axis=-1)
+    out = (before >= p) & (before > 0) & (p < 1)  # a mass of 1 is of all
+    out = jnp.take_along_axis(out, jnp.argsort(order, axis=-1), axis=-1)
     return jnp.where(out, -math.inf, logits)
 
 
@@ -65,7 +66,8 @@ def keep_min_p(
     """Min-p sampling: forbid tokens with less than p times the largest probability."""
     check_tensors(jax.Array, logits=logits)
     Sampling(min_p=p)
-    share = jnp.exp(logits - logits.max(axis=-1, keepdims=True))  # of the likeliest's
+    scores = _wide(logits)
+    share = jnp.exp(scores - scores.max(axis=-1, keepdims=True))  # of the likeliest's
     return jnp.where(share < p, -math.inf, logits)
 
 
@@ -76,7 +78,7 @@ def penalize_repetition(
 ) -> Float[Array, "*B V"]:
     """Repetition penalty: make tokens less likely that are `seen` in the text."""
     check_tensors(jax.Array, logits=logits)
-    Sampling(repetition_penalty=penalty)
+    penalty = Sampling(repetition_penalty=penalty).repetition_penalty
     lowered = jnp.where(logits > 0, logits / penalty, logits * penalty)
     return jnp.where(seen, lowered, logits)
 
@@ -86,13 +88,16 @@ def sample(
 ) -> Int[Array, "*B"]:
     """Draw a token with the probability that its score gives it, never one at -inf."""
     check_tensors(jax.Array, logits=logits, uniform=uniform)
-    reached = jnp.cumsum(jax.nn.softmax(logits, axis=-1), axis=-1)
+    reached = jnp.cumsum(jax.nn.softmax(_wide(logits), axis=-1), axis=-1)
     total = reached[..., -1:]
     drawn = (reached <= uniform[..., None] * total).sum(axis=-1)
-    last = (reached < total).sum(
-        axis=-1
-    )  # rounding must not push beyond the last share
+    last = (reached < total).sum(axis=-1)  # rounding must not push beyond it
     return jnp.minimum(drawn, last)
+
+
+def _wide(logits: Array) -> Array:
+    """Scores in what they are compared with settings in: 32 bits or more."""
+    return logits.astype(jnp.promote_types(logits.dtype, jnp.float32))
 
 
 def _rank(logits: Array) -> Array:

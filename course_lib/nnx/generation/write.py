@@ -179,7 +179,7 @@ def probabilities(logits: Array, how: Sampling) -> Array:
     if how.temperature == 0:
         nothing = 0 * logits.max(axis=-1, keepdims=True)  # or NaN where there is NaN
         return jax.nn.one_hot(greedy(logits), logits.shape[-1]) + nothing
-    scores = logits / how.temperature
+    scores = _heated(logits, how.temperature)
     if how.top_k is not None:
         scores = keep_top_k(scores, how.top_k)
     if how.top_p is not None:
@@ -187,6 +187,11 @@ def probabilities(logits: Array, how: Sampling) -> Array:
     if how.min_p is not None:
         scores = keep_min_p(scores, how.min_p)
     return jax.nn.softmax(scores, axis=-1)
+
+
+def _heated(logits: Array, temperature: Any) -> Array:
+    # From the largest down: a quotient may be -inf, and never infinity.
+    return (logits - logits.max(axis=-1, keepdims=True)) / temperature
 
 
 def _numbers(how: Sampling) -> Sampling:
@@ -207,7 +212,7 @@ def _choose(logits: Array, uniform: Array, how: Any) -> Array:
         return keep_top_p(keep_top_k(z, how.top_k), how.top_p)
 
     def draw():
-        z = logits / how.temperature
+        z = _heated(logits, how.temperature)
         # Ranking a large vocabulary takes time: only if needed.
         some = (how.top_k < z.shape[-1]) | (how.top_p < 1)
         z = lax.cond(some, ranked, lambda z: z, z)

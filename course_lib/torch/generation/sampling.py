@@ -38,7 +38,7 @@ def greedy(logits: Float[Tensor, "*B V"]) -> Int[Tensor, "*B"]:
 def keep_top_k(logits: Float[Tensor, "*B V"], k: int) -> Float[Tensor, "*B V"]:
     """Top-k sampling: forbid all but the k likeliest tokens, of equals the later."""
     check_tensors(torch.Tensor, logits=logits)
-    Sampling(top_k=k)
+    k = Sampling(top_k=k).top_k
     return logits.masked_fill(_rank(logits) >= k, -math.inf)
 
 
@@ -49,9 +49,11 @@ def keep_top_p(logits: Float[Tensor, "*B V"], p: float) -> Float[Tensor, "*B V"]
     """
     check_tensors(torch.Tensor, logits=logits)
     Sampling(top_p=p)
-    ordered, order = logits.softmax(dim=-1).sort(dim=-1, descending=True, stable=True)
+    shares = logits.softmax(dim=-1, dtype=_wide(logits))
+    ordered, order = shares.sort(dim=-1, descending=True, stable=True)
     before = ordered.cumsum(dim=-1) - ordered  # mass of the likelier ones
-    out = (before >= p).gather(-1, order.argsort(dim=-1))
+    out = (before >= p) & (before > 0) & (p < 1)  # a mass of 1 is of all
+    out = out.gather(-1, order.argsort(dim=-1))
     return logits.masked_fill(out, -math.inf)
 
 
@@ -59,7 +61,8 @@ def keep_min_p(logits: Float[Tensor, "*B V"], p: float) -> Float[Tensor, "*B V"]
     """Min-p sampling: forbid tokens with less than p times the largest probability."""
     check_tensors(torch.Tensor, logits=logits)
     Sampling(min_p=p)
-    share = (logits - logits.amax(dim=-1, keepdim=True)).exp()  # of the likeliest's
+    scores = logits.to(_wide(logits))
+    share = (scores - scores.amax(dim=-1, keepdim=True)).exp()  # of the likeliest's
     return logits.masked_fill(share < p, -math.inf)
 
 
@@ -71,7 +74,7 @@ def penalize_repetition(
     A penalty of 1 changes nothing, and one below 1 favors repetition.
     """
     check_tensors(torch.Tensor, logits=logits)
-    Sampling(repetition_penalty=penalty)
+    penalty = Sampling(repetition_penalty=penalty).repetition_penalty
     lowered = torch.where(logits > 0, logits / penalty, logits * penalty)
     return torch.where(seen, lowered, logits)
 
@@ -85,11 +88,16 @@ def sample(
     that was drawn beforehand.
     """
     check_tensors(torch.Tensor, logits=logits, uniform=uniform)
-    reached = logits.softmax(dim=-1).cumsum(dim=-1)
+    reached = logits.softmax(dim=-1, dtype=_wide(logits)).cumsum(dim=-1)
     total = reached[..., -1:]
     drawn = (reached <= uniform[..., None] * total).sum(dim=-1)
     last = (reached < total).sum(dim=-1)  # rounding must not push beyond the last share
     return torch.minimum(drawn, last)
+
+
+def _wide(logits: Tensor) -> torch.dtype:
+    """What probabilities are compared with settings in: 32 bits or more."""
+    return torch.promote_types(logits.dtype, torch.float32)
 
 
 def _rank(logits: Tensor) -> Tensor:

@@ -86,7 +86,8 @@ def probabilities(logits: Tensor, how: Sampling) -> Tensor:
 
 def _cut(logits: Tensor, how: Sampling) -> Tensor:
     """The scores of the tokens that may be drawn, at this temperature."""
-    scores = logits / how.temperature
+    # From the largest down: a quotient may be -inf, and never infinity.
+    scores = (logits - logits.amax(dim=-1, keepdim=True)) / how.temperature
     if how.top_k is not None:
         scores = keep_top_k(scores, how.top_k)
     if how.top_p is not None:
