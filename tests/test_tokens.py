@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course_lib.tokens import BPE, Characters, Words, load
+from course_lib.tokens import BPE, Characters, Words, decode_stream, load
 from course_lib.tokens.bpe import PIECES, byte_alphabet, join_pair, learn_merges
 
 CORPUS = "\n\n".join(text for _, text in sorted(pydoc_data.topics.topics.items()))
@@ -176,6 +176,67 @@ def test_decoding_may_leave_special_tokens_out():
 def test_half_a_character_becomes_a_replacement_mark():
     ids = BYTES.encode("é")
     assert BYTES.decode(ids[:-1]) == "�"
+
+
+def streamed(tokenizer, ids):
+    pieces = [text for _, text in decode_stream(tokenizer, ((0, i) for i in ids))]
+    assert "" not in pieces
+    return pieces
+
+
+@pytest.mark.parametrize("ours", [BYTES, LETTERS, ALL, WORDS], ids=lambda t: t.kind)
+@given(places=st.lists(st.integers(0, 2**16)))
+def test_a_text_comes_piece_by_piece_as_it_is_decoded_at_once(ours, places):
+    ids = [place % ours.vocab_size for place in places]
+    assert "".join(streamed(ours, ids)) == ours.decode(ids)
+
+
+def test_no_piece_of_a_text_is_half_a_character():
+    text = "Zoë paid €5 \N{BANK}\N{BANK} twice"
+    pieces = streamed(BYTES, BYTES.encode(text))
+    assert len(pieces) > 9
+    assert "".join(pieces) == text
+    assert not any("\N{REPLACEMENT CHARACTER}" in piece for piece in pieces)
+    # Half of the last one is said at the end, and two texts don't mix.
+    ids = BYTES.encode("€")
+    both = [(0, ids[0]), (1, ids[0]), (1, ids[1]), (1, ids[2]), (0, ids[1])]
+    assert list(decode_stream(BYTES, both)) == [
+        (1, "€"),
+        (0, "\N{REPLACEMENT CHARACTER}"),
+    ]
+
+
+DECODERS = {
+    "ByteLevel": lambda d: d.ByteLevel(),
+    "Metaspace": lambda d: d.Metaspace(),
+    "WordPiece": lambda d: d.WordPiece(),
+    "BPEDecoder": lambda d: d.BPEDecoder(suffix="</w>"),
+    "Llama": lambda d: d.Sequence(
+        [d.Replace("▁", " "), d.ByteFallback(), d.Fuse(), d.Strip(" ", 1, 0)]
+    ),
+    "none": lambda d: None,
+}
+
+
+@pytest.mark.parametrize("name", DECODERS)
+def test_a_tokenizer_of_the_library_streams_too(name):
+    tokenizers = pytest.importorskip("tokenizers")
+    words = ["<s>", "▁the", "▁", "bank", "##s", "Ġraised", "n't", ".", "it</w>", "Ġ"]
+    words += [f"<0x{byte:02X}>" for byte in "€".encode()]
+    model = tokenizers.models.WordLevel(
+        dict(zip(words, range(99), strict=False)), "<s>"
+    )
+    tokenizer = tokenizers.Tokenizer(model)
+    tokenizer.add_special_tokens(["<s>"])
+    if made := DECODERS[name](tokenizers.decoders):
+        tokenizer.decoder = made
+
+    @given(st.lists(st.lists(st.integers(0, 9)) | st.just([10, 11, 12])))
+    def holds(parts):
+        ids = [i for part in parts for i in part]
+        assert "".join(streamed(tokenizer, ids)) == tokenizer.decode(ids)
+
+    holds()
 
 
 def test_the_byte_alphabet_is_printable_and_one_to_one():

@@ -5,5 +5,6 @@ One interface for all: `train` on texts, `encode`, `decode`, `save`, and `load` 
 
 from course_lib.tokens.byte_pairs import *
 from course_lib.tokens.load import *
+from course_lib.tokens.streaming import *
 from course_lib.tokens.tokenizer import *
 from course_lib.tokens.words import *
