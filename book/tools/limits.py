@@ -271,7 +271,7 @@ SPECIAL = {
     **dict.fromkeys(("peers", "forecasting", "recurrence", "scale"), WHOLE_MODEL),
     **dict.fromkeys(("bert", "seq2seq", "vit", "modern-block"), WHOLE_MODEL),
     **dict.fromkeys(("kv-cache", "pretrained", "text-as-data"), WHOLE_MODEL),
-    "recap": replace(ROAD, equations=6, folded=200, exercises=0),
+    "recap": replace(ROAD, equations=6, exercises=0),
 }
 APPENDIX = replace(OPTIONAL, minutes=90, words=9000, bold=200, exercises=0)
 MOST_EXERCISES = 6

@@ -1,19 +1,30 @@
-"""The recap's program is the pieces of the weekend's pages, line for line.
+"""The file to take home, `gpt.py`: the pieces of the weekend's pages, line for line.
 
-A piece is a function or a class that a page writes once. On the recap the package's
-names (`ct.Block`) are the program's own (`Block`), and docstrings and imports are left
-out; every other character but white space is the page's.
+A piece is a function or a class that a page writes once. In the file the names of the
+package (`ct.Block`) are its own (`Block`), those of NNX's tab lose their J, and
+docstrings are left out; every other character but white space is the page's.
 """
 
 import ast
+import os
 import re
+import runpy
+import subprocess
+import sys
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from book_scripts import BOOK
 from notebooks import read_cells
 
+from course_lib import data
+from course_lib.config import GPTConfig
+
 RECAP = BOOK / "architectures/recap.md"
+FILES = {name: BOOK / f"architectures/recap/{name}/gpt.py" for name in ("torch", "nnx")}
 PIECES = {
+    "similarity/tokens": ["Embedding", "cross_entropy"],
     "similarity/attention": ["attention"],
     "similarity/positions": ["Rotary"],
     "similarity/multi-head": ["split", "join", "MultiHeadAttention"],
@@ -22,7 +33,12 @@ PIECES = {
     "architectures/gpt": ["GPT", "next_token_loss"],
 }
 WHERE = {name: slug for slug, names in PIECES.items() for name in names}
-MOST_LINES = 90
+ALLOWED = {
+    "torch": {"torch", "numpy"},
+    "nnx": {"jax", "flax", "optax", "numpy"},
+}
+SIZES = {"vocab_size": 11, "d_model": 8, "n_heads": 2, "n_layers": 2}
+SMALL = "--steps=100 --T=32 --d_model=32 --n_layers=1 --rate=0.01 --prompt=The"
 
 
 def in_tab(name: str, tab: str) -> str:
@@ -32,50 +48,132 @@ def in_tab(name: str, tab: str) -> str:
     return ("J" if name[0].isupper() else "j") + name
 
 
-def pieces(text: str, tab: str) -> dict[str, str]:
-    """What the cells of one tab define, as they write it, without docstrings."""
+def pieces(source: str) -> dict[str, str]:
+    """What a source defines, as it writes it, without docstrings."""
     found: dict[str, str] = {}
-    for cell in read_cells(text.partition("\n## Exercises")[0]).cells:
-        tags = cell.metadata.get("tags", [])
-        if cell.cell_type != "code" or tab not in tags or "claims" in tags:
+    lines = source.split("\n")
+    for node in ast.parse(source).body:
+        if not isinstance(node, ast.FunctionDef | ast.ClassDef):
             continue
-        lines = cell.source.split("\n")
-        for node in ast.parse(cell.source).body:
-            if not isinstance(node, ast.FunctionDef | ast.ClassDef):
-                continue
-            first = min([node.lineno, *(d.lineno for d in node.decorator_list)]) - 1
-            kept = lines[first : node.end_lineno]
-            if ast.get_docstring(node) is not None:
-                said = node.body[0]
-                kept[said.lineno - 1 - first : said.end_lineno - first] = []
-            found[node.name] = "\n".join(kept)
+        first = min([node.lineno, *(d.lineno for d in node.decorator_list)]) - 1
+        kept = lines[first : node.end_lineno]
+        if ast.get_docstring(node) is not None:
+            said = node.body[0]
+            kept[said.lineno - 1 - first : said.end_lineno - first] = []
+        found[node.name] = "\n".join(kept)
+    return found
+
+
+def of_page(slug: str, tab: str) -> dict[str, str]:
+    """What the cells of one tab of a page define, before its exercises."""
+    text = (BOOK / f"{slug}.md").read_text("utf-8").partition("\n## Exercises")[0]
+    found: dict[str, str] = {}
+    for cell in read_cells(text).cells:
+        tags = cell.metadata.get("tags", [])
+        if cell.cell_type == "code" and tab in tags and "claims" not in tags:
+            found |= pieces(cell.source)
     return found
 
 
 def bare(source: str, tab: str) -> str:
-    """A piece without white space, the package's names being the program's."""
+    """A piece without white space, with the file's names."""
     package = {"torch": "ct", "nnx": "cn"}[tab]
     for name in WHERE:
-        source = re.sub(rf"\b{package}\.{name}\b", in_tab(name, tab), source)
+        for other in (rf"{package}\.{name}", in_tab(name, tab)):
+            source = re.sub(rf"\b{other}\b", name, source)
     # Where a line is longer or shorter, so that it breaks, a comma comes or goes.
     return re.sub(r",(?=[)\]])", "", re.sub(r"\s+", "", source))
 
 
-@pytest.mark.parametrize("tab", ["torch", "nnx"])
+def run(tab, *arguments, folder):
+    """What the file prints as a program, or its error."""
+    command = [sys.executable, str(FILES[tab]), *arguments]
+    quick = {key: value for key, value in os.environ.items() if key != "XLA_FLAGS"}
+    done = subprocess.run(
+        command, cwd=folder, env=quick, capture_output=True, text=True, check=False
+    )
+    return done.stdout if done.returncode == 0 else done.stderr
+
+
+def held_out(printed: str) -> list[float]:
+    return [float(x) for x in re.findall(r"held out (\d+\.\d+)", printed)]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with the English that comes with the package."""
+    place = tmp_path_factory.mktemp("home")
+    text = data.english().train
+    (place / "english.txt").write_text(text, "utf-8")
+    (place / "short.txt").write_text(text[:999], "utf-8")
+    return place
+
+
+@pytest.mark.parametrize("tab", FILES)
 @pytest.mark.parametrize("name", WHERE)
-def test_a_piece_of_the_recap_is_the_one_of_its_page(name, tab):
-    page = pieces((BOOK / f"{WHERE[name]}.md").read_text("utf-8"), tab)
-    recap, own = pieces(RECAP.read_text("utf-8"), tab), in_tab(name, tab)
-    assert own in page, f"{WHERE[name]} doesn't write {own}"
-    assert bare(recap[own], tab) == bare(page[own], tab)
+def test_a_piece_of_the_file_is_the_one_of_its_page(name, tab):
+    own = pieces(FILES[tab].read_text("utf-8"))[name]
+    page = of_page(WHERE[name], tab)[in_tab(name, tab)]
+    assert bare(own, tab) == bare(page, tab)
 
 
-@pytest.mark.parametrize("tab", ["torch", "nnx"])
-def test_the_recap_s_program_is_these_pieces_in_few_lines(tab):
-    found = pieces(RECAP.read_text("utf-8"), tab)
-    assert list(found) == [in_tab(name, tab) for name in WHERE]
-    lines = "\n".join(found.values()).split("\n")
-    assert sum(bool(line.strip()) for line in lines) < MOST_LINES
+@pytest.mark.parametrize("tab", FILES)
+def test_the_file_imports_its_framework_alone(tab):
+    tree = ast.parse(FILES[tab].read_text("utf-8"))
+    named = {
+        a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names
+    }
+    named |= {n.module for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}
+    named = {name.partition(".")[0] for name in named}
+    assert named - ALLOWED[tab] <= set(sys.stdlib_module_names)
+
+
+def test_the_file_s_gpt_is_the_package_s(wing):
+    program = runpy.run_path(str(FILES[wing.name]))
+    theirs = wing.make(program["GPT"], SimpleNamespace(**SIZES))
+    config = GPTConfig(**SIZES, max_len=16, position="rotary")
+    ours = wing.make(wing.lib.GPT, config)
+    wing.lib.set_weights(ours, wing.lib.get_weights(theirs))
+    ids = np.random.default_rng(0).integers(0, SIZES["vocab_size"], (3, 7))
+    logits = [wing.numpy(model(wing.array(ids))) for model in (theirs, ours)]
+    np.testing.assert_allclose(*logits, atol=2e-6)
+
+
+@pytest.mark.parametrize("tab", FILES)
+def test_it_learns_more_than_how_frequent_letters_are(tab, folder):
+    printed = run(tab, "english.txt", *SMALL.split(), folder=folder)
+    text = (folder / "english.txt").read_text("utf-8")
+    counts = np.unique(list(text), return_counts=True)[1] / len(text)
+    losses = held_out(printed)
+    assert len(losses) == 10, printed
+    assert 2.0 < losses[-1] < -(counts * np.log(counts)).sum() - 0.3
+    written = printed.partition("The")[2]
+    assert len(written) == 501  # and the end of the line
+    assert set(written) <= set(text)
+
+
+@pytest.mark.parametrize("tab", FILES)
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (["short.txt"], "the text needs over 1280 letters: got 999"),
+        (
+            ["english.txt", "--prompt", "Zürich"],
+            "prompt's ['ü'] never occur in the text",
+        ),
+    ],
+)
+def test_a_text_or_a_prompt_that_will_not_do_is_refused(tab, arguments, error, folder):
+    assert error in run(tab, *arguments, folder=folder)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tab", FILES)
+def test_the_page_s_output_is_the_file_s(tab, folder):
+    stored = (FILES[tab].parent / "english.txt").read_text("utf-8")
+    printed = run(tab, "english.txt", "--prompt=The", folder=folder)
+    assert stored.splitlines()[0] == printed.splitlines()[0]
+    np.testing.assert_allclose(held_out(printed), held_out(stored), atol=0.05)
 
 
 def test_each_piece_stands_beside_its_page_and_its_file():
