@@ -41,7 +41,9 @@ collect_ignore_glob = ["_*", "figures"]
 def compare_outputs(cell, test, ref, skip_compare=None):
     """Take the place of nbval's method: say whether a cell gave what is stored."""
     del skip_compare
-    found = outputs_differ(ref, test, read_tolerance(cell.cell.metadata))
+    page = [c.source for c in cell.parent.nb.cells if c.cell_type == "code"]
+    tolerance = read_tolerance(cell.cell.metadata, cell.cell.source, page)
+    found = outputs_differ(ref, test, tolerance)
     if found:
         stored = cell.parent.nb.metadata.get(KEY)
         found = f"{found}\n{compare_machines(stored, describe_machine())}"

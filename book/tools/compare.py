@@ -10,7 +10,8 @@ a pixel shaded otherwise. Comparing character by character would fail there and 
 people to look away. Comparing nothing would let a wrong result through. So:
 
 - words, integers, shapes and the number of outputs are equal;
-- floats agree to a relative 1e-4, or to one unit in the last place that is printed;
+- floats agree to a relative 1e-4, or to one unit in the last place that is printed,
+  which of a float without decimals is 1 (`whole_floats.py` tells it from a count);
 - pictures have the same size, and at most one pixel in a thousand is far from the
   stored one;
 - a cell that trains may widen this in its metadata, to 5e-2 at most: floats with
@@ -28,13 +29,14 @@ import io
 import math
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from PIL import Image, ImageChops
+from whole_floats import NUMBER, whole_floats
 
 PLACES = (Path.home(), Path(sys.prefix), Path(__file__).resolve().parents[2])
 COLORS = 256
@@ -54,12 +56,6 @@ WIDEST = 5e-2
 FAR = 64
 FAR_SHARE = 1e-3
 
-NUMBER = re.compile(
-    r"(?<![\w.])[+\-\u2212]?"
-    r"(?:\d{1,3}(?:,\d{3})+(?:\.\d*)?(?!,?\d)|\d+\.\d*|\.\d+|\d+)"
-    r"(?:[eE][+\-]?\d+)?(?!\w)"
-)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Tolerance:
@@ -70,12 +66,16 @@ class Tolerance:
         pixels: The share of a picture's pixels that may be far from the stored ones.
         drawn: Whether a model drew the words, of which only the lines are counted.
         measured: Whether a clock gave the numbers: pictures are not compared either.
+        source: The cell's code, whose formats tell floats from counts.
+        page: The code of all cells of its page.
     """
 
     rtol: float = RTOL
     pixels: float = FAR_SHARE
     drawn: bool = False
     measured: bool = False
+    source: str = ""
+    page: tuple[str, ...] = ()
 
 
 USUAL = Tolerance()
@@ -93,8 +93,15 @@ class Move(NamedTuple):
     what: str
 
 
-def read_tolerance(metadata: Mapping[str, Any]) -> Tolerance:
+def read_tolerance(
+    metadata: Mapping[str, Any], source: str = "", page: Iterable[str] = ()
+) -> Tolerance:
     """Read how far the outputs of a cell may be off.
+
+    Args:
+        metadata: The cell's.
+        source: Its code.
+        page: The code of all cells of its page.
 
     Raises:
         ValueError: If it asks for more than is allowed, or for something else.
@@ -119,7 +126,10 @@ def read_tolerance(metadata: Mapping[str, Any]) -> Tolerance:
                 "Show something that is stable: a rounded figure, or a comparison."
             )
     return Tolerance(
-        rtol=wanted.get("rtol", RTOL), pixels=wanted.get("pixels", FAR_SHARE)
+        rtol=wanted.get("rtol", RTOL),
+        pixels=wanted.get("pixels", FAR_SHARE),
+        source=source,
+        page=tuple(page),
     )
 
 
@@ -145,17 +155,20 @@ def value(number: str) -> float:
     return float(number.replace(",", "").replace("\u2212", "-"))
 
 
-def share_of_tolerance(stored: str, new: str, rtol: float) -> float:
+def share_of_tolerance(
+    stored: str, new: str, rtol: float, *, whole: bool = False
+) -> float:
     """Say how far a printed number moved, as a multiple of what it may.
 
-    0 for the same number, at most 1 for one that agrees; infinite for integers.
+    0 for the same number, at most 1 for one that agrees; infinite for counts, which
+    floats that were printed as `whole` ones are not.
     """
     if stored == new:
         return 0.0
-    if not is_float(stored) and not is_float(new):
+    if not (whole or is_float(stored) or is_float(new)):
         return math.inf
     # Printers drop final zeros (0.5 for 0.5000): the longer one says what was shown.
-    place = min(last_place(stored), last_place(new))
+    place = 1.0 if whole else min(last_place(stored), last_place(new))
     a, b = value(stored), value(new)
     # The factor is for numbers that binary fractions miss: 0.72 - 0.71 > 0.01.
     allowed = max(rtol * abs(a), 1.0000001 * place)
@@ -174,17 +187,20 @@ def shape_of_text(text: str) -> str:
     return " ".join(text.split())
 
 
-def text_moves(stored: str, new: str, rtol: float) -> Iterator[Move]:
+def text_moves(stored: str, new: str, tolerance: Tolerance) -> Iterator[Move]:
     """List what moved between two printed texts, number by number."""
     if stored == new:
         return
     if shape_of_text(stored) != shape_of_text(new):
         yield Move(math.inf, "the words differ")
         return
-    for a, b in zip(NUMBER.findall(stored), NUMBER.findall(new), strict=True):
-        share = share_of_tolerance(a, b, rtol)
+    rtol = tolerance.rtol
+    floats = whole_floats(stored, tolerance.source, tolerance.page)
+    pairs = zip(NUMBER.findall(stored), NUMBER.findall(new), strict=True)
+    for place, (a, b) in enumerate(pairs):
+        share = share_of_tolerance(a, b, rtol, whole=place in floats)
         if share:
-            kind = "float" if is_float(a) or is_float(b) else "integer"
+            kind = "float" if place in floats or is_float(a + b) else "integer"
             yield Move(share, f"the {kind} {a} became {b} (tolerance {rtol:g})")
 
 
@@ -249,7 +265,7 @@ def moves(
         elif tolerance.drawn:
             found = line_moves(a, b)
         else:
-            found = text_moves(a, b, tolerance.rtol)
+            found = text_moves(a, b, tolerance)
         for move in found:
             yield Move(move.share, f"{kind}: {move.what}")
 

@@ -9,7 +9,7 @@
 The same versions round otherwise on a processor with another instruction set, on
 another number of threads, and a training hands on what a last bit began. Each shake
 stands for such a machine. The table has a line for each output that moves by more
-than half of what `tolerance.py` forgives: how many times its allowance, under which
+than half of what `compare.py` forgives: how many times its allowance, under which
 shake, and from what to what. With none it says so, and the exit status is 0.
 
 A page that moves is changed, not its tolerance: more seeds and their median, a calmer
@@ -211,15 +211,17 @@ def table(paths: Sequence[Path], root: Path, limit: float) -> int:
     print(f"{'page':<24}{'cell':>5}  {'share':>6}  shake     what moved")
     for path in paths:
         stored = code_cells(path.with_suffix(".ipynb"))
+        page = [cell.source for cell in stored]
         moved: list[tuple[int, str, Move]] = []
         missing = []
         for name in SHAKES:
             shaken = code_cells(root / FOLDER / name / f"{path.stem}.ipynb")
-            if [cell.source for cell in shaken] != [cell.source for cell in stored]:
+            if [cell.source for cell in shaken] != page:
                 missing.append(name)
                 continue
             for number, (old, new) in enumerate(zip(stored, shaken, strict=True)):
-                each = moves(old.outputs, new.outputs, read_tolerance(old.metadata))
+                tolerance = read_tolerance(old.metadata, old.source, page)
+                each = moves(old.outputs, new.outputs, tolerance)
                 worst = max(each, key=lambda move: move.share, default=Move(0, ""))
                 if round(worst.share, 6) > limit:  # 0.01 of 0.02 is half
                     moved.append((number, name, worst))

@@ -85,6 +85,34 @@ def test_a_cell_may_widen_floats_and_nothing_else():
     assert differs("99 right", "98 right", rtol=0.05) is not None
 
 
+PAGE = ("def row(name, x):\n    return f'{name:2s} {x:6,.0f}, {len(name)} it'",)
+
+
+@pytest.mark.parametrize(
+    ("source", "stored", "rounded", "wrong"),
+    [
+        ('print(f"slope {x:6.0f}")', "slope  28797", "slope  28798", "slope  28801"),
+        ('print(f"{x:.0f}")\nprint(f"at {n}")', "12\nat 5", "13\nat 5", "12\nat 6"),
+        ('print(f"{n:3d}{x:5.0f} {k}")', "  5   12 7", "  5   13 7", "  6   12 7"),
+        ('print(f"{x:.0%} of {n}")', "12% of 40", "13% of 40", "12% of 41"),
+        ('print("{:3d} {:3.0f}".format(n, x))', "  5  12", "  5  13", "  6  12"),
+        ('print("n", n, *(f"{x:3.0f}" for x in y))', "n 5  12", "n 5  13", "n 6  12"),
+        ('print(a, "".join(f" {x:.0%}" for x in y))', "a  7%", "a  8%", "a  9%"),
+        ('print("n", n)\nprint(f"{a} {x:.0f}")', "n 5\na 7", "n 5\na 8", "n 6\na 7"),
+        ('print(row("a", x))', "a  1,234, 1 it", "a  1,235, 1 it", "a  1,234, 2 it"),
+        ('print(f"{x:.{d}f} and {n}")', "12 and 5", "13 and 5", "12 and 6"),
+        ('print(f"{x:.{d}f} and {n}")', "1.2 and 5", "1.3 and 5", "2.0 and 5"),
+        ('print("epoch", f"{x:.0f}", round(x))', "epoch 7 7", "epoch 8 7", "epoch 7 8"),
+    ],
+)
+def test_a_float_without_decimals_agrees_to_one_unit_and_a_count_beside_it_is_exact(
+    source, stored, rounded, wrong
+):
+    tolerance = read_tolerance({}, source, PAGE)
+    assert outputs_differ(stream(stored), stream(rounded), tolerance) is None
+    assert outputs_differ(stream(stored), stream(wrong), tolerance) is not None
+
+
 @pytest.mark.parametrize("metadata", [{}, {"nbval": {}}, {"tags": ["torch"]}])
 def test_the_usual_tolerance(metadata):
     assert read_tolerance(metadata) == Tolerance(rtol=1e-4, pixels=1e-3)
@@ -216,7 +244,7 @@ def test_pictures_of_what_a_clock_measured_must_only_be_there():
 
 
 def test_equal_texts_need_no_reading():
-    assert list(text_moves("anything", "anything", 0.0)) == []
+    assert list(text_moves("anything", "anything", Tolerance())) == []
 
 
 def test_how_far_a_number_moved_is_counted_in_tolerances():
