@@ -20,7 +20,7 @@ SIZES = {
     "V": 19, "P": 17, "Q": 3,
 }  # fmt: skip
 FAR = 65_000.0  # nearly the largest number of float16
-T, S, H, G, DH, D, F, V = (SIZES[x] for x in ("T", "S", "H", "G", "Dh", "D", "F", "V"))
+H, G, DH, D, F, V = (SIZES[x] for x in ("H", "G", "Dh", "D", "F", "V"))
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,8 @@ class Piece:
     """A row: how it is made, what it is given and gives, and what holds of it.
 
     Args:
-        make: Of a wing, the function, or the module in evaluation mode.
+        make: Of a wing, the function, or the module in evaluation mode, where none of
+            what it could drop is dropped.
         inputs: The shape of each argument. One that is no float is a pair: "bool", or
             "share" for numbers between 0 and 1, or the letter of the size that whole
             numbers stay below; then the shape.
@@ -43,6 +44,7 @@ class Piece:
         exact: How large inputs may be for 16 bits to give the oracle's numbers; 0 for a
             piece that chooses by them.
         keeps: Whether floats come out in the kind in which they went in.
+        far: Whether the oracle can follow to numbers of tens of thousands.
     """
 
     make: Callable[[Any], Any]
@@ -56,6 +58,7 @@ class Piece:
     slopes: bool = True
     exact: float = 1.0
     keeps: bool = True
+    far: bool = True
 
     @property
     def mask(self) -> str | None:
@@ -101,11 +104,10 @@ OWN = {"q": "T Dh", "k": "T Dh", "v": "T Dv"}
 HEADS = {"q": "H T Dh", "k": "G S Dh", "v": "G S Dv"}
 OWN_HEADS = {"q": "H T Dh", "k": "G T Dh", "v": "G T Dv"}
 MASK = ("bool", "T S")
-MAPS = ("H T S", "H T T")
-
-
-def near(i, j, size):
-    return abs(i - j) < size
+X = {"x": "T D"}
+CROSS = {"x": "T D", "context": "S D"}
+BIAS = {"score_bias": "H T T"}
+SELF_MASK = {"mask": ("bool", "1 T T")}
 
 
 def attend(w, q, k, v, *, mask=None, scale=None, rule=None, **options):
@@ -146,7 +148,9 @@ def a_fused(inputs=HEADS, *, right=None, order=(), **options):
     )
 
 
-def a_multihead(inputs, *, options=None, right=None, causal=False, order=("T",)):
+def a_multihead(
+    inputs, *, options=lambda w: {}, right=None, causal=False, order=("T",)
+):
     """Multi-head attention and its maps; `options` of a wing, and the oracle's."""
     cross = "context" in inputs
 
@@ -162,9 +166,7 @@ def a_multihead(inputs, *, options=None, right=None, causal=False, order=("T",))
         return f(**given), f.maps(**given)
 
     return Piece(
-        lambda w: w.make(
-            w.lib.MultiHeadAttention, D, H, **(options(w) if options else {})
-        ),
+        lambda w: w.make(w.lib.MultiHeadAttention, D, H, dropout=0.5, **options(w)),
         inputs,
         ("T D", "H T S" if cross else "H T T"),
         expected,
@@ -174,13 +176,7 @@ def a_multihead(inputs, *, options=None, right=None, causal=False, order=("T",))
     )
 
 
-X = {"x": "T D"}
-CROSS = {"x": "T D", "context": "S D"}
-BIAS = {"score_bias": "H T T"}
-SELF_MASK = {"mask": ("bool", "1 T T")}
-
-
-def a_block(inputs, *, turned=False, order=("T",), **options):
+def a_block(inputs, *, turned=False, causal=False, order=("T",), **options):
     """A block; the oracle's names for its options are nearly the same."""
     same = {
         "n_kv_heads": options.get("n_kv_heads"),
@@ -190,13 +186,24 @@ def a_block(inputs, *, turned=False, order=("T",), **options):
     }
 
     def expected(w, x, score_bias=None, **given):
+        given |= {"mask": oracle.causal_mask(len(x), len(x))} if causal else {}
         return oracle.block(x, w, H, eps=1e-3, bias=score_bias, **same, **given)
 
     def make(w):
         rotary = {"rotary": w.lib.Rotary(DH)} if turned else {}
-        return w.make(w.lib.Block, D, H, F, norm_eps=1e-3, **rotary, **options)
+        return w.make(
+            w.lib.Block, D, H, F, norm_eps=1e-3, dropout=0.5, **rotary, **options
+        )
 
-    return Piece(make, inputs, ("T D",), expected, order=() if turned else order)
+    return Piece(
+        make,
+        inputs,
+        ("T D",),
+        expected,
+        lambda f, **given: f(**given, causal=causal),
+        order=() if turned or causal else order,
+        causal=causal,
+    )
 
 
 def normed(kind, eps):
@@ -218,7 +225,7 @@ def normed(kind, eps):
 
 def a_map(**options):
     return Piece(
-        lambda w: w.make(w.lib.FeedForward, D, F, **options),
+        lambda w: w.make(w.lib.FeedForward, D, F, dropout=0.5, **options),
         {"x": "D"},
         ("D",),
         lambda w, x: oracle.feed_forward(x, w, options.get("activation", "gelu")),
@@ -243,11 +250,11 @@ def some_experts(top_k=2, normalize=True, balance_bias=False, **form):
     )
 
 
-def recurrent(name, *, reverse=False, masked=True):
+def recurrent(name, *, reverse=False):
     step = -1 if reverse else 1
 
-    def expected(w, x, mask=None):
-        x, mask = x[::step], np.ones(len(x), bool) if mask is None else mask[::step]
+    def expected(w, x, mask):
+        x, mask = x[::step], mask[::step]
         states = [np.zeros(F)]
         if mask.any():  # a step that is not read leaves the state as it is
             states += list(getattr(oracle, name.lower())(x[mask], w))
@@ -260,7 +267,7 @@ def recurrent(name, *, reverse=False, masked=True):
 
     return Piece(
         lambda w: w.make(getattr(w.lib, name), D, F),
-        {"x": "T D"} | ({"mask": ("bool", "T")} if masked else {}),
+        X | {"mask": ("bool", "T")},
         ("T F", "F"),
         expected,
         call,
@@ -268,56 +275,45 @@ def recurrent(name, *, reverse=False, masked=True):
     )
 
 
-def kernel(name, bandwidth, *, inputs=None, **options):
+def kernel(name, bandwidth):
     return Piece(
         lambda w: partial(w.lib.kernel_regression, kernel=name, bandwidth=bandwidth),
-        {"q": "T Dh", "k": "S Dh", "v": "S Dv", "mask": MASK},
+        QKV | {"mask": MASK},
         ("T Dv", "T S"),
         lambda w, q, k, v, mask: oracle.kernel_regression(
             q, k, v, bandwidth, name, mask
         ),
         order=("T", "S"),
         exact=float(name == "gaussian"),
+        far=name != "gaussian",  # the oracle's weights all become 0
     )
 
 
-def entropy(w, logits, targets, *, eps=0.0, ignore=0):
+def entropy(w, logits, targets, *, ignore=0):
     """Cross-entropy of the targets that count, one after the other."""
     losses = []
     for at in np.ndindex(targets.shape):
         if targets[at] != ignore:
             logs = logits[at] - logits[at].max()
             logs = logs - np.log(np.exp(logs).sum())
-            losses.append(-(1 - eps) * logs[targets[at]] - eps * logs.mean())
+            losses.append(-logs[targets[at]])
     return sum(losses) / max(len(losses), 1)
 
 
 def scheme(make, right, call=lambda f, x: f.add(x, 2), *, shape="T D"):
     """Positions that are added to tokens, from position 2 on."""
-    return Piece(
-        make,
-        {"x": shape},
-        (shape,),
-        right,
-        call,
-        causal=shape == "T D",
-        exact=20.0,
-    )
+    plain = shape == "T D"
+    return Piece(make, {"x": shape}, (shape,), right, call, causal=plain, exact=20.0)
 
 
-def a_bias(make, right):
+def a_bias(make, right, call=lambda f, t, s, like: f.bias(t, s, s - t, like)):
     """Positions that are added to the scores; the last query stands at the last key."""
-
-    def call(f, queries, keys):
-        t, s = len(queries), len(keys)
-        return f.bias(t, s, s - t, queries)
-
     return Piece(
         make,
         {"queries": "T D", "keys": "S D"},
         ("H T S",),
         lambda w, queries, keys: right(w, len(queries), len(keys)),
-        call,
+        lambda f, queries, keys: call(f, len(queries), len(keys), queries),
         batch="none",
         slopes=False,
     )
@@ -387,7 +383,7 @@ PIECES = {
         lambda w: partial(w.lib.window_attention, size=3),
         OWN,
         ("T Dv",),
-        lambda w, **given: attend(w, **given, rule=lambda i, j: near(i, j, 3))[0],
+        lambda w, **given: attend(w, **given, rule=lambda i, j: abs(i - j) < 3)[0],
     ),
     "window attention, causal": Piece(
         lambda w: partial(w.lib.window_attention, size=3, causal=True),
@@ -427,12 +423,17 @@ PIECES = {
         right={"eps": 1e-3},
     ),
     "self-attention": Piece(
-        lambda w: w.make(w.lib.SelfAttention, D, DH, w.lib.Rotary(DH)),
+        lambda w: w.make(w.lib.SelfAttention, D, DH),
         X | {"mask": ("bool", "T T")},
         ("T D",),
-        lambda w, x, mask: oracle.multihead(
-            x, None, w, 1, mask=mask, rotary_base=10000.0
-        )[0],
+        lambda w, x, mask: oracle.multihead(x, None, w, 1, mask=mask)[0],
+        order=("T",),
+    ),
+    "self-attention, turned": Piece(
+        lambda w: w.make(w.lib.SelfAttention, D, DH, w.lib.Rotary(DH)),
+        X,
+        ("T D",),
+        lambda w, x: oracle.multihead(x, None, w, 1, rotary_base=10000.0)[0],
     ),
     "split heads": Piece(
         lambda w: partial(w.lib.split_heads, d_head=DH),
@@ -477,6 +478,7 @@ PIECES = {
     "RMS norm": normed("rms", 1e-5),
     "RMS norm of a large eps": normed("rms", 0.1),
     "block": a_block(X | BIAS | SELF_MASK),
+    "block, causal": a_block(X | BIAS, causal=True, activation="gelu_tanh"),
     "block, normed behind each sum": a_block(
         X | {"memory": "S D", "memory_mask": ("bool", "1 1 S")},
         norm="post", activation="relu", cross_attention=True, order=("T", "S"),
@@ -528,8 +530,8 @@ PIECES = {
     ),
     "rotary positions": scheme(
         lambda w: w.lib.Rotary(D),
-        lambda w, x: oracle.rotary(x, offset=2),
-        call=lambda f, x: f(x, 2),
+        lambda w, x: oracle.rotary(x, offset=1009),
+        call=lambda f, x: f(x, 1009),
     ),
     "rotary positions, stretched": scheme(
         lambda w: w.lib.Rotary(D, 500.0, YARN),
@@ -539,21 +541,32 @@ PIECES = {
     "ALiBi": a_bias(
         lambda w: w.lib.ALiBi(H), lambda w, t, s: oracle.alibi_bias(H, t, s)
     ),
+    "ALiBi, the last query at the last key": a_bias(
+        lambda w: w.lib.alibi_bias,
+        lambda w, t, s: oracle.alibi_bias(H, t, s),
+        lambda f, t, s, like: f(H, t, s, like=like),
+    ),
     "relative positions": a_bias(
         lambda w: w.make(w.lib.RelativeBias, H, 3),
         lambda w, t, s: oracle.relative_bias(w["table.weight"], t, s),
+    ),
+    "relative positions, the last query at the last key": a_bias(
+        lambda w: w.make(w.lib.RelativeBias, H, 3),
+        lambda w, t, s: oracle.relative_bias(w["table.weight"], t, s),
+        lambda f, t, s, like: f(t, s),
     ),
     "Gaussian kernel regression": kernel("gaussian", 2.0),
     "Epanechnikov kernel regression": kernel("epanechnikov", 4.0),
     "boxcar kernel regression": kernel("boxcar", 3.0),
     "kernel regression, a bandwidth a feature": Piece(
         lambda w: w.lib.kernel_regression,
-        {"q": "T Dh", "k": "S Dh", "v": "S Dv", "bandwidth": ("share", "Dh")},
+        QKV | {"bandwidth": ("share", "Dh")},
         ("T Dv", "T S"),
         lambda w, **given: oracle.kernel_regression(*given.values()),
         order=("T", "S"),
         batch="none",
         exact=0,
+        far=False,
     ),
     "leave-one-out error": Piece(
         lambda w: partial(w.lib.leave_one_out, bandwidth=3.0, kernel="epanechnikov"),
@@ -571,6 +584,7 @@ PIECES = {
             *given.values(), np.exp(w["log_bandwidth"])
         )[0],
         order=("T", "S"),
+        far=False,
     ),
     "graph attention": Piece(
         lambda w: w.make(w.lib.GraphAttention, F, D, H),
@@ -594,10 +608,10 @@ PIECES = {
     "LSTM": recurrent("LSTM"),
     "LSTM, backward": recurrent("LSTM", reverse=True),
     "cross-entropy": Piece(
-        lambda w: partial(w.lib.cross_entropy, ignore_index=0, label_smoothing=0.1),
+        lambda w: partial(w.lib.cross_entropy, ignore_index=0),
         {"logits": "T V", "targets": ("V", "T")},
         ("",),
-        partial(entropy, eps=0.1),
+        entropy,
         order=("T",),
         batch="whole",
         keeps=False,

@@ -35,13 +35,6 @@ def test_equals_the_rule_asked_of_every_pair(wing, name, n_queries, n_keys):
     np.testing.assert_array_equal(got, oracle.mask(n_queries, n_keys, rule))
 
 
-@pytest.mark.parametrize("name", PATTERNS)
-def test_fewer_queries_than_keys_are_the_last_rows(wing, name):
-    make, options = getattr(wing.lib, f"{name}_mask"), PATTERNS[name][0]
-    whole = wing.numpy(make(S, **options))
-    np.testing.assert_array_equal(wing.numpy(make(T, S, **options)), whole[-T:])
-
-
 def test_an_offset_says_where_the_first_query_stands(wing):
     whole = wing.numpy(wing.lib.causal_mask(S))
     rows = wing.numpy(wing.lib.causal_mask(T, S, offset=2))
@@ -89,22 +82,6 @@ def test_masks_combine(wing):
     assert tuple(batch.shape) == (2, 1, 5, 5)
 
 
-def test_every_query_sees_itself(wing):
-    for name, (options, _) in PATTERNS.items():
-        if name != "global":
-            mask = wing.numpy(getattr(wing.lib, f"{name}_mask")(S, **options))
-            assert mask.diagonal().all(), name
-
-
-def test_masked_attention_equals_attention_over_what_is_left(wing, rng):
-    q, k, v = (rng.standard_normal((T, 7)) for _ in range(3))
-    mask = wing.lib.causal_mask(T)
-    got, _ = wing.lib.attention(*map(wing.array, (q, k, v)), mask=mask)
-    for i in range(T):
-        alone, _ = oracle.attention(q[i : i + 1], k[: i + 1], v[: i + 1])
-        np.testing.assert_allclose(wing.numpy(got)[i], alone[0], rtol=1e-10)
-
-
 @pytest.mark.parametrize(
     ("call", "words"),
     [
@@ -130,14 +107,3 @@ def test_packed_texts_do_not_see_each_other(wing):
     assert got.shape == (2, 1, 7, 7)
     for b, i, j in np.ndindex(2, 7, 7):
         assert got[b, 0, i, j] == (documents[b, i] == documents[b, j])
-
-
-def test_a_packed_text_reads_as_it_does_alone(wing, rng):
-    x = rng.standard_normal((1, 7, 6))
-    documents = wing.array(np.array([[0, 0, 0, 1, 1, 1, 1]]))
-    layer = wing.cast(wing.make(wing.lib.MultiHeadAttention, 6, 2), "float64")
-    mask = wing.lib.document_mask(documents)
-    packed = wing.numpy(layer(wing.array(x), mask=mask, causal=True))
-    for text in (slice(0, 3), slice(3, 7)):
-        alone = wing.numpy(layer(wing.array(x[:, text]), causal=True))
-        np.testing.assert_allclose(packed[:, text], alone, atol=1e-12)

@@ -23,8 +23,9 @@ PAGES_AT_MOST = 2
 BUILT = re.compile(r"tests/(book/test_site.*|homework/test_assignments)\.py")
 # What holds for each file of a folder. `*` crosses slashes, too.
 ABOUT = {
-    "course_lib/torch/*": "tests/test_mirror.py",
-    "course_lib/nnx/*": "tests/test_mirror.py",
+    "course_lib/torch/*": "tests/test_mirror.py tests/test_pieces.py",
+    "course_lib/nnx/*": "tests/test_mirror.py tests/test_pieces.py",
+    "course_lib/oracle/*": "tests/test_pieces.py",
     "course_lib/*/position/schemes.py": "tests/test_models.py",
     "course_lib/homework/*": "tests/homework/test_slips.py",
     "book/*.md": "tests/book/test_limits.py",
@@ -83,7 +84,9 @@ def choose(root: Path, changed: Iterable[Path]) -> tuple[set[Path], list[str]]:
             chosen.add(path)
             continue
         own = named(path, tests)
-        own |= {Path(test) for glob, test in ABOUT.items() if fnmatch(str(path), glob)}
+        for glob, files in ABOUT.items():
+            if fnmatch(str(path), glob):
+                own |= {Path(test) for test in files.split()}
         around: set[Path] = set()
         if path.parts[0] == "course_lib" and path.suffix == ".py":
             parts = path.with_suffix("").parts

@@ -24,7 +24,6 @@ from tiny import (
 )
 from wings import assert_close
 
-from course_lib import oracle
 from course_lib.config import TrainConfig
 from course_lib.training import (
     Batches,
@@ -98,38 +97,6 @@ def test_the_sum_over_its_count_is_the_mean(wing, rng):
 LEVELS = (0.2, 0.5, 0.9)
 
 
-def test_the_pinball_loss_is_the_mean_of_its_equation(wing, rng):
-    quantiles, actual = rng.standard_normal((2, 5, 3)), rng.standard_normal((2, 5))
-    got = wing.lib.pinball(wing.array(quantiles), wing.array(actual), LEVELS)
-    expected = oracle.pinball(quantiles, actual, LEVELS).mean()
-    np.testing.assert_allclose(wing.numpy(got), expected, rtol=1e-12)
-
-
-def test_the_pinball_loss_is_smallest_at_the_quantiles(wing, rng):
-    draws = rng.exponential(size=101)
-    best = np.quantile(draws, LEVELS)
-    grid = np.linspace(0, 5, 41)
-    for i, level in enumerate(LEVELS):
-        one = [
-            float(wing.lib.pinball(wing.array(np.full((101, 1), q)), y, (level,)))
-            for y in [wing.array(draws)]
-            for q in (best[i], *grid)
-        ]
-        assert one[0] <= min(one) + 1e-12
-
-
-def test_the_gradient_of_the_pinball_loss_counts_what_lies_below(wing, rng):
-    actual, q = rng.standard_normal(7), np.array([-0.3, 0.1, 0.6])
-    (grad,) = wing.grad(
-        lambda x: 21 * wing.lib.pinball(x, wing.array(actual), LEVELS),
-        np.tile(q, (7, 1)),
-    )
-    expected = [
-        (actual < x).sum() - 7 * level for x, level in zip(q, LEVELS, strict=True)
-    ]
-    np.testing.assert_allclose(grad.sum(0), expected, atol=1e-9)
-
-
 @pytest.mark.parametrize(
     ("levels", "words"),
     [
@@ -149,23 +116,6 @@ def test_where_no_target_counts_loss_and_gradient_are_zero(wing, rng):
     assert float(wing.lib.cross_entropy(wing.array(logits), targets)) == 0
     (grad,) = wing.grad(lambda x: wing.lib.cross_entropy(x, targets), logits)
     assert (grad == 0).all()
-
-
-def test_the_gradient_is_probability_minus_target(wing, rng):
-    logits, targets = rng.standard_normal((5, 7)), np.array([0, 6, PAD, 3, 3])
-    (grad,) = wing.grad(
-        lambda x: wing.lib.cross_entropy(x, wing.array(targets)), logits
-    )
-    p = np.exp(logits) / np.exp(logits).sum(-1, keepdims=True)
-    expected = (p - np.eye(7)[targets.clip(0)]) / 4 * (targets != PAD)[:, None]
-    assert_close(grad, expected)
-
-
-def test_uniform_scores_cost_the_log_of_the_number_of_classes(wing):
-    loss = wing.lib.cross_entropy(
-        wing.array(np.zeros((5, 7))), wing.array(np.arange(5)), label_smoothing=0.3
-    )
-    np.testing.assert_allclose(float(loss), math.log(7), rtol=1e-12)
 
 
 def test_short_floats_are_summed_in_long_ones(wing):
