@@ -7,7 +7,6 @@ lie apart or gate and up side by side, and all are output by input, where ours, 
 several experts, are input by output.
 """
 
-import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from course_lib.config import Experts, GPTConfig, RotaryScaling
+from course_lib.config import Experts, GPTConfig
 from course_lib.hub.conversion import Arrays, Conversion
 from course_lib.hub.fields import Fields
+from course_lib.hub.rope import rope, turning
 
 _LAYER, _OURS = "layers.#.", "blocks.#."
 _TABLE = {
@@ -72,14 +72,6 @@ _PACKED = {
 }
 # Angles that early checkpoints hold, and that ours computes.
 _ANGLES = frozenset({_LAYER + "self_attn.rotary_emb.inv_freq"})
-# What a stretching of the angles consists of, in our words.
-_SETTINGS = {
-    "default": set(),
-    "linear": {"factor"},
-    "llama3": {"factor", "original_len", "low_freq_factor", "high_freq_factor"},
-    "yarn": {"factor", "original_len", "beta_fast", "beta_slow", "truncate"}
-    | {"attention_factor"},
-}
 _KINDS = {"full_attention": "global", "sliding_attention": "window"}
 
 
@@ -116,7 +108,7 @@ class Decoder:
         if "activation" not in own:
             own |= fields.read(self.activation)
         if "rope_base" not in own:
-            own |= rotary(fields, self.theta)
+            own |= rope(fields, self.theta)
         config = GPTConfig(**(options | own))
         # Rates of dropout, losses, noise in training, and ways of computing the same.
         fields.finish(
@@ -145,75 +137,6 @@ class Decoder:
             packed=_PACKED if self.packed else {},
             prepare=prepare,
         )
-
-
-def rotary(fields: Fields, theta: float) -> dict[str, Any]:
-    """The base of the angles and how they are stretched.
-
-    Older files have `rope_theta` and `rope_scaling`, newer ones both in
-    `rope_parameters`.
-    """
-    old, new = (fields.take(name, None) for name in ("rope_scaling", "rope_parameters"))
-    if old and new:
-        raise ValueError(
-            f"{fields.where} must say once how positions turn: it has rope_scaling="
-            f"{old!r} and rope_parameters={new!r}. Take out one of them."
-        )
-    fields.must("partial_rotary_factor", 1.0, 1)
-    name = "rope_scaling" if old else "rope_parameters"
-    theta = fields.take("rope_theta", None) or theta
-    given = {"rope_theta": theta} | (old or new or {})
-    base, scaling = _turning(given, name, fields)
-    return {"rope_base": base, "rope_scaling": scaling}
-
-
-def _turning(
-    given: Any, name: str, fields: Fields
-) -> tuple[float, RotaryScaling | None]:
-    """Base and scaling of one such dictionary, every entry of which is used."""
-    left = {key: value for key, value in dict(given).items() if value is not None}
-    kind = left.pop("rope_type", left.pop("type", "default"))
-    left.pop("type", None)
-    base = left.pop("rope_theta")
-    if left.get("partial_rotary_factor") == 1:
-        del left["partial_rotary_factor"]
-    if kind in ("llama3", "yarn"):
-        longest = fields.take("max_position_embeddings")
-        length = left.pop("original_max_position_embeddings", None)
-        length = fields.take("original_max_position_embeddings", None) or length
-        left["original_len"] = length or longest
-        if kind == "yarn":
-            left = _yarn(left, longest)
-    if kind in ("longrope", "su"):
-        raise ValueError(
-            f"{fields.where} asks for {name} of type {kind!r}, which our model does "
-            "not have: with the token after original_max_position_embeddings all that "
-            "was read before would turn anew, and a cache keeps what has turned. Files "
-            "of the family for shorter texts have no such rule."
-        )
-    if left.keys() != _SETTINGS.get(kind):
-        raise ValueError(
-            f"{fields.where} asks for {name}={given!r}, which our model does not have: "
-            "rope_type must be 'default', 'linear', 'yarn' or 'llama3', with its own "
-            "settings, all of them and no others."
-        )
-    for key in left:  # JSON may write 1000000 for 1000000.0
-        if type(left[key]) is int and key != "original_len":
-            left[key] = float(left[key])
-    return float(base), RotaryScaling(kind=kind, **left) if left else None
-
-
-def _yarn(stated: dict[str, Any], longest: int) -> dict[str, Any]:
-    """YaRN's settings, those that the file leaves out among them."""
-    found = {"factor": longest / stated["original_len"], "truncate": True}
-    found |= {"attention_factor": None} | stated
-    found["beta_fast"] = found.get("beta_fast") or 32  # as there, 0 says nothing
-    found["beta_slow"] = found.get("beta_slow") or 1
-    sizes = [found.pop(key, None) for key in ("mscale", "mscale_all_dim")]
-    if found["attention_factor"] is None and all(sizes) and found["factor"] > 1:
-        up, down = (0.1 * m * math.log(found["factor"]) + 1 for m in sizes)
-        found["attention_factor"] = up / down
-    return found
 
 
 def _split(arrays: Arrays, config: GPTConfig) -> None:
@@ -352,8 +275,8 @@ def _gemma3(fields: Fields) -> dict[str, Any]:
     far |= fields.take("rope_scaling", None) or {}
     local = {"rope_theta": fields.take("rope_local_base_freq", None) or 10000.0}
     local |= new.get("sliding_attention") or {}
-    base, scaling = _turning(far, "rope_parameters", fields)
-    local_base, stretched = _turning(local, "rope_parameters", fields)
+    base, scaling = turning(far, "rope_parameters", fields)
+    local_base, stretched = turning(local, "rope_parameters", fields)
     if stretched is not None:
         raise ValueError(
             f"{fields.where} asks for rope_parameters={new!r}, which our model does "

@@ -8,7 +8,7 @@ from small_books import ROOT, Book
 
 import course_lib.torch as ct
 from course_lib import hub
-from course_lib.hub.decoders import _SETTINGS
+from course_lib.hub.rope import SETTINGS
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def test_options_are_those_of_the_family(rows):
 def test_the_page_names_the_rules_of_stretching():
     page = (ROOT / "book/appendices/using.md").read_text("utf-8")
     rules = re.search(r"stretched by the rules (.*?)\.", page, re.DOTALL)
-    assert {*re.findall(r"`(\w+)`", rules[1])} == _SETTINGS.keys() - {"default"}
+    assert {*re.findall(r"`(\w+)`", rules[1])} == SETTINGS.keys() - {"default"}
 
 
 def test_the_directive_becomes_a_table(rows, tmp_path):
