@@ -125,25 +125,25 @@ def check_scores(
     one that is made of the newest token alone would spread over the past.
     """
     scores = (*q[:-1], k[-2])
-    if mask is not None and len(mask.shape) not in (2, len(scores)):
+    shape: Shape = () if mask is None else tuple(mask.shape)
+    if mask is not None and len(shape) not in (2, len(scores)):
         raise ValueError(
             f"mask must have 2 axes (T S) or {len(scores)} (batch, heads, T, S): got "
-            f"{tuple(mask.shape)}. A mask for each sequence of a batch gets its head "
+            f"{shape}. A mask for each sequence of a batch gets its head "
             "axis with mask[:, None]."
         )
-    shape: Shape = tuple(getattr(mask, "shape", ()))
-    if shape == (q[0], k[-2]) and q[0] not in (1, q[-2]):
+    if len(shape) == 2 and shape[0] not in (1, q[-2]):
         raise ValueError(
-            "mask must have a row for each query (T S): got "
-            f"{shape}, a row for each sequence of a batch. A padding mask gets the "
-            "axes of heads and queries with mask[:, None, None]."
+            f"mask must have a row for each query (T S): got {shape} for {q[-2]} "
+            "queries. A padding mask, with a row for each sequence of a batch, gets "
+            "the axes of heads and queries with mask[:, None, None]."
         )
     check_mask(mask, scores)
     check_bias("score_bias", score_bias, scores)
-    if cache is not None and mask is not None and mask.shape[-1] != k[-2]:
+    if cache is not None and shape and shape[-1] != k[-2]:
         raise ValueError(
             "mask must have a column for each key that the cache holds: got "
-            f"{tuple(mask.shape)} for {k[-2]} keys. Make it of the whole text, with "
+            f"{shape} for {k[-2]} keys. Make it of the whole text, with "
             "what was read before."
         )
 
