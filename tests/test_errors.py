@@ -254,8 +254,6 @@ QKV = dict.fromkeys("qkv", (3, 7))
 ATTENTIONS = [
     ("attention", QKV, {}),
     ("tiled_attention", QKV, {"tile": 2}),
-    ("linear_attention", QKV, {}),
-    ("delta_rule", {**QKV, "beta": (3,)}, {}),
     ("window_attention", QKV, {"size": 2}),
     ("additive_attention", {**QKV, "w": (7,)}, {}),
     ("kernel_regression", QKV, {"bandwidth": 1.0}),

@@ -96,6 +96,14 @@ def fastest(call: Callable[[], object]) -> float:
     return min(times)
 
 
+def linear_attention(q: Any, k: Any, v: Any) -> Any:
+    """That of the page on efficient attention."""
+    from torch.nn.functional import elu
+
+    q, k = elu(q) + 1, elu(k) + 1
+    return q @ (k.mT @ v) / (q @ k.sum(dim=-2).unsqueeze(-1))
+
+
 def measure() -> dict[str, tuple[list[int], list[float], list[float]]]:
     """Lengths, processor seconds and MiB of four ways to attend."""
     import torch
@@ -109,7 +117,7 @@ def measure() -> dict[str, tuple[list[int], list[float], list[float]]]:
         "naive": (2**14, lambda *x: ct.attention(*x)[0]),
         "tiles": (MOST, ct.tiled_attention),
         "library": (MOST, F.scaled_dot_product_attention),
-        "linear": (MOST, ct.linear_attention),
+        "linear": (MOST, linear_attention),
     }
     found = {}
     for name, (longest, f) in ways.items():

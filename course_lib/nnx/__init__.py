@@ -24,7 +24,6 @@ from course_lib.nnx.bridge import *
 from course_lib.nnx.embedding import *
 from course_lib.nnx.evaluation import *
 from course_lib.nnx.extra.additive_attention import *
-from course_lib.nnx.extra.delta_rule import *
 from course_lib.nnx.extra.efficient_attention import *
 from course_lib.nnx.extra.experts import *
 from course_lib.nnx.extra.graph import *

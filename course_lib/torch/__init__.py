@@ -21,7 +21,6 @@ from course_lib.torch.bridge import *
 from course_lib.torch.embedding import *
 from course_lib.torch.evaluation import *
 from course_lib.torch.extra.additive_attention import *
-from course_lib.torch.extra.delta_rule import *
 from course_lib.torch.extra.efficient_attention import *
 from course_lib.torch.extra.experts import *
 from course_lib.torch.extra.graph import *

@@ -12,11 +12,7 @@ Online softmax: Milakov and Gimelshein 2018, arXiv:1805.02867. In attention: Rab
 Staats 2021, arXiv:2112.05682, and Dao et al. 2022 (FlashAttention), arXiv:2205.14135.
 
 `window_attention` is exact for a sliding window: Beltagy et al. 2020 (Longformer),
-section 3.1, arXiv:2004.05150. `linear_attention` is another function, with a product of
-features for the softmax; Katharopoulos et al. 2020, eqs. 5 to 7, arXiv:2006.16236:
-
-    output_i = phi(q_i)^T sum_j phi(k_j) v_j^T / phi(q_i)^T sum_j phi(k_j)  (eq. 2)
-    phi(x) = elu(x) + 1
+section 3.1, arXiv:2004.05150.
 """
 
 import math
@@ -34,7 +30,7 @@ from course_lib.checks import (
 )
 from course_lib.nnx.attention import attention
 
-__all__ = ["linear_attention", "tiled_attention", "window_attention"]
+__all__ = ["tiled_attention", "window_attention"]
 
 
 def tiled_attention(
@@ -51,8 +47,8 @@ def tiled_attention(
     check_size("tile", tile)
     n_queries, n_keys = q.shape[-2], k.shape[-2]
     tile = min(tile, max(n_queries, n_keys))
-    q_tiles = scan_tiles(q / math.sqrt(q.shape[-1]), tile)
-    k_tiles, v_tiles = scan_tiles(k, tile), scan_tiles(v, tile)
+    q_tiles = _scan_tiles(q / math.sqrt(q.shape[-1]), tile)
+    k_tiles, v_tiles = _scan_tiles(k, tile), _scan_tiles(v, tile)
     starts = jnp.arange(len(k_tiles)) * tile
     firsts = jnp.arange(len(q_tiles)) * tile + (n_keys - n_queries)
     within = jnp.arange(tile)
@@ -85,7 +81,7 @@ def tiled_attention(
         return mixed / jnp.where(total == 0, 1.0, total)
 
     outputs = lax.map(lambda tile_of: query_tile(*tile_of), (q_tiles, firsts))
-    return join(jnp.moveaxis(outputs, 0, -3), n_queries)
+    return _join(jnp.moveaxis(outputs, 0, -3), n_queries)
 
 
 def window_attention(
@@ -112,7 +108,7 @@ def window_attention(
     if causal:
         near &= columns <= rows
     output, _ = attention(q, k, v, mask=near)
-    return join(output, length)
+    return _join(output, length)
 
 
 def _with_neighbors(x: Array, causal: bool) -> Array:
@@ -123,40 +119,6 @@ def _with_neighbors(x: Array, causal: bool) -> Array:
     return jnp.concatenate([padded[..., s : s + n, :, :] for s in shifts], axis=-2)
 
 
-def linear_attention(
-    q: Float[Array, "*B T Dh"],
-    k: Float[Array, "*B S Dh"],
-    v: Float[Array, "*B S Dv"],
-    *,
-    causal: bool = False,
-    tile: int = 64,
-) -> Float[Array, "*B T Dv"]:
-    """Linear attention: a product of features for the softmax, in time linear in T."""
-    check_tensors(jax.Array, q=q, k=k, v=v)
-    check_attention(q.shape, k.shape, v.shape)
-    check_size("tile", tile)
-    q, k = jax.nn.elu(q) + 1, jax.nn.elu(k) + 1
-    if not causal:
-        return q @ (k.mT @ v) / (q @ k.sum(axis=-2)[..., None])
-    check_same_length(q.shape, k.shape)
-
-    def step(past, one):
-        summary, total = past  # of what has passed
-        q_i, k_i, v_i = one
-        inside = jnp.tril(q_i @ k_i.mT)
-        mixed = inside @ v_i + q_i @ summary
-        weight = inside.sum(axis=-1, keepdims=True) + q_i @ total
-        past = (summary + k_i.mT @ v_i, total + k_i.sum(axis=-2)[..., None])
-        weight = jnp.where(weight == 0, 1.0, weight)  # 0 in the padding only
-        return past, mixed / weight
-
-    nothing = k[..., :1, :].mT * 0
-    past = (nothing * jnp.zeros(v.shape[-1], v.dtype), nothing)
-    tile = min(tile, q.shape[-2])
-    _, outputs = lax.scan(step, past, tuple(scan_tiles(t, tile) for t in (q, k, v)))
-    return join(jnp.moveaxis(outputs, 0, -3), q.shape[-2])
-
-
 def _cut(x: Array, tile: int) -> Array:
     """Positions in tiles, `*B N tile D`; zeros fill up the last one."""
     after = -x.shape[-2] % tile
@@ -164,12 +126,12 @@ def _cut(x: Array, tile: int) -> Array:
     return x.reshape(*x.shape[:-2], -1, tile, x.shape[-1])
 
 
-def scan_tiles(x: Array, tile: int) -> Array:
+def _scan_tiles(x: Array, tile: int) -> Array:
     """Tiles on the first axis, which `lax.scan` and `lax.map` go through."""
     return jnp.moveaxis(_cut(x, tile), -3, 0)
 
 
-def join(tiles: Array, length: int) -> Array:
+def _join(tiles: Array, length: int) -> Array:
     """The inverse of `_cut`: `*B length D`."""
     joined = tiles.reshape(*tiles.shape[:-3], -1, tiles.shape[-1])
     return joined[..., :length, :]

@@ -12,11 +12,7 @@ Online softmax: Milakov and Gimelshein 2018, arXiv:1805.02867. In attention: Rab
 Staats 2021, arXiv:2112.05682, and Dao et al. 2022 (FlashAttention), arXiv:2205.14135.
 
 `window_attention` is exact for a sliding window: Beltagy et al. 2020 (Longformer),
-section 3.1, arXiv:2004.05150. `linear_attention` is another function, with a product of
-features for the softmax; Katharopoulos et al. 2020, eqs. 5 to 7, arXiv:2006.16236:
-
-    output_i = phi(q_i)^T sum_j phi(k_j) v_j^T / phi(q_i)^T sum_j phi(k_j)  (eq. 2)
-    phi(x) = elu(x) + 1
+section 3.1, arXiv:2004.05150.
 """
 
 import math
@@ -35,7 +31,7 @@ from course_lib.checks import (
 )
 from course_lib.torch.attention import attention
 
-__all__ = ["linear_attention", "tiled_attention", "window_attention"]
+__all__ = ["tiled_attention", "window_attention"]
 
 
 def tiled_attention(
@@ -127,36 +123,3 @@ def _with_neighbors(x: Tensor, causal: bool) -> Tensor:
     padded = F.pad(x, (0, 0, 0, 0, 1, 1))
     shifts = range(2 if causal else 3)
     return torch.cat([padded[..., s : s + n, :, :] for s in shifts], dim=-2)
-
-
-def linear_attention(
-    q: Float[Tensor, "*B T Dh"],
-    k: Float[Tensor, "*B S Dh"],
-    v: Float[Tensor, "*B S Dv"],
-    *,
-    causal: bool = False,
-    tile: int = 64,
-) -> Float[Tensor, "*B T Dv"]:
-    """Linear attention: a product of features for the softmax, in time linear in T.
-
-    It does not approximate softmax attention; a model is trained with one or the other.
-    `tile` positions are computed together in the causal case; any gives the same
-    output.
-    """
-    check_tensors(torch.Tensor, q=q, k=k, v=v)
-    check_attention(q.shape, k.shape, v.shape)
-    check_size("tile", tile)
-    q, k = F.elu(q) + 1, F.elu(k) + 1
-    if not causal:
-        return q @ (k.mT @ v) / (q @ k.sum(dim=-2).unsqueeze(-1))
-    check_same_length(q.shape, k.shape)
-    summary = q.new_zeros(*k.shape[:-2], k.shape[-1], v.shape[-1])  # of what has passed
-    total = q.new_zeros(*k.shape[:-2], k.shape[-1], 1)
-    outputs = []
-    for q_i, k_i, v_i in zip(*(t.split(tile, dim=-2) for t in (q, k, v)), strict=True):
-        inside = (q_i @ k_i.mT).tril()
-        mixed = inside @ v_i + q_i @ summary
-        outputs.append(mixed / (inside.sum(dim=-1, keepdim=True) + q_i @ total))
-        summary = summary + k_i.mT @ v_i
-        total = total + k_i.sum(dim=-2).unsqueeze(-1)
-    return torch.cat(outputs, dim=-2)
