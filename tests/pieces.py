@@ -300,6 +300,18 @@ def entropy(w, logits, targets, *, ignore=0):
     return sum(losses) / max(len(losses), 1)
 
 
+def a_cut(name, setting):
+    """A rule of sampling that forbids some tokens."""
+    return Piece(
+        lambda w: lambda logits: getattr(w.lib, name)(logits, setting),
+        {"logits": "V"},
+        ("V",),
+        lambda w, logits: getattr(oracle, name)(logits, setting),
+        order=("V",),
+        slopes=False,
+    )
+
+
 def scheme(make, right, call=lambda f, x: f.add(x, 2), *, shape="T D"):
     """Positions that are added to tokens, from position 2 on."""
     plain = shape == "T D"
@@ -633,30 +645,9 @@ PIECES = {
         lambda w, logits: logits.argmax(),
         slopes=False,
     ),
-    "top k": Piece(
-        lambda w: partial(w.lib.keep_top_k, k=3),
-        {"logits": "V"},
-        ("V",),
-        lambda w, logits: oracle.keep_top_k(logits, 3),
-        order=("V",),
-        slopes=False,
-    ),
-    "top p": Piece(
-        lambda w: partial(w.lib.keep_top_p, p=0.7),
-        {"logits": "V"},
-        ("V",),
-        lambda w, logits: oracle.keep_top_p(logits, 0.7),
-        order=("V",),
-        slopes=False,
-    ),
-    "min p": Piece(
-        lambda w: partial(w.lib.keep_min_p, p=0.3),
-        {"logits": "V"},
-        ("V",),
-        lambda w, logits: oracle.keep_min_p(logits, 0.3),
-        order=("V",),
-        slopes=False,
-    ),
+    "top k": a_cut("keep_top_k", 3),
+    "top p": a_cut("keep_top_p", 0.7),
+    "min p": a_cut("keep_min_p", 0.3),
     "repetition penalty": Piece(
         lambda w: partial(w.lib.penalize_repetition, penalty=1.3),
         {"logits": "V", "seen": ("bool", "V")},

@@ -9,20 +9,7 @@ def make(wing, seed=0):
     return wing.make(wing.lib.MultiHeadAttention, 14, 7, n_kv_heads=1, seed=seed)
 
 
-def test_what_goes_in_comes_out(wing, rng):
-    model = make(wing)
-    weights = {
-        name: rng.standard_normal(w.shape).astype("float32")
-        for name, w in wing.lib.get_weights(model).items()
-    }
-    wing.lib.set_weights(model, weights)
-    out = wing.lib.get_weights(model)
-    assert list(out) == list(wing.lib.get_weights(make(wing)))
-    for name, w in weights.items():
-        np.testing.assert_array_equal(out[name], w)
-
-
-def test_an_array_may_run_backwards_and_be_read_only(wing):
+def test_what_goes_in_comes_out_though_it_runs_backwards_and_is_read_only(wing):
     model = make(wing)
     weights = wing.lib.get_weights(model)
     for name, w in weights.items():
@@ -48,15 +35,6 @@ def test_both_wings_use_the_same_names_and_layout(both):
         n: w.shape for n, w in nnx.items()
     }
     assert torch["k_proj.weight"].shape == (2, 14)  # out, in
-
-
-def test_weights_cross_both_ways(both, rng):
-    x = rng.standard_normal((2, 3, 14)).astype("float32")
-    for source, target in (both, both[::-1]):
-        a, b = make(source, seed=1), make(target, seed=2)
-        target.lib.set_weights(b, source.lib.get_weights(a))
-        expected = source.numpy(a(source.array(x)))
-        assert_close(target.numpy(b(target.array(x))), expected, "float32")
 
 
 def test_the_parameters_dtype_is_kept(wing):

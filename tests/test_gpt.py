@@ -21,26 +21,6 @@ def draw(rng, t=T):
     return rng.integers(0, V, (B, t))
 
 
-def test_no_gradient_comes_from_the_future(wing):
-    """Each token stands at one place only, so its row's gradient is that place's."""
-    model = CASE.random(wing, tie_head=False)
-    ids, t = np.array([[7, 2, 11, 5, 3]]), 2
-    grads = wing.parameter_grads(model, lambda m: (m(wing.array(ids))[:, t] ** 2).sum())
-    reached = np.abs(grads["tokens.weight"][ids[0]]).max(axis=1) > 0
-    np.testing.assert_array_equal(reached, [True, True, True, False, False])
-    reached = np.abs(grads["positions.table.weight"]).max(axis=1) > 0
-    np.testing.assert_array_equal(reached, np.arange(MAX) <= t)
-
-
-@each("position", POSITIONS, nnx=[])
-def test_every_position_at_once_equals_one_after_the_other(wing, rng, position):
-    model = CASE.random(wing, position=position)
-    ids = draw(rng)
-    whole = wing.numpy(model(wing.array(ids)))
-    for t in (1, 3):
-        assert_close(wing.numpy(model(wing.array(ids[:, :t])))[:, -1], whole[:, t - 1])
-
-
 @each("position", UNBOUNDED, nnx=["relative"])
 def test_padding_in_front_changes_nothing_where_only_distance_counts(
     wing, rng, position

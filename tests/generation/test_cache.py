@@ -104,14 +104,6 @@ def test_keys_of_another_batch_are_refused(wing, rng):
         model(x, kept)
 
 
-def test_a_block_reads_what_was_projected_of_a_memory_as_the_memory(wing, rng):
-    block = wing.cast(wing.make(wing.lib.Block, D, H, cross_attention=True), "float64")
-    x, memory = (wing.array(rng.standard_normal((B, n, D))) for n in (T, 5))
-    known = block.cross_attention.project_kv(memory)
-    got = block(x, known, causal=True)
-    assert_close(wing.numpy(got), wing.numpy(block(x, memory, causal=True)))
-
-
 def test_a_cache_knows_its_memory_and_what_of_it_is_padding(wing, rng):
     config = Seq2SeqConfig(vocab_size=11, max_len=9, d_model=D, n_layers=1, n_heads=H)
     model = wing.cast(wing.make(wing.lib.Seq2Seq, config), "float64")
@@ -146,11 +138,6 @@ def test_a_cache_for_another_batch_is_refused(wing, rng):
     x = wing.array(rng.standard_normal((B + 1, T, D)))
     with pytest.raises(ValueError, match="made for this batch"):
         model(x, causal=True, cache=cache(wing, x)[0])
-
-
-def test_no_room_is_refused(wing):
-    with pytest.raises(ValueError, match="max_len must be a whole number"):
-        wing.lib.KVCache(2, 3, 5, 0, 11)
 
 
 def test_an_nnx_cache_goes_through_a_compiled_step(rng):
