@@ -178,6 +178,13 @@ SWEEPS = {
     "modern_block": lambda made: dict.fromkeys(
         modern_variants(made)[0], (len(made.RATES), len(made.STARTS))
     ),
+    "peers": lambda made: {
+        "quarters": (len(made.SIZES),),
+        **dict.fromkeys(
+            ("averages", "torch", "nnx", "logit"),
+            (len(made.ECONOMIES), len(made.SIZES)),
+        ),
+    },
     "seq2seq": lambda made: {"Bahdanau": (len(made.STARTS),)},
 }
 
