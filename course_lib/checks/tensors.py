@@ -10,7 +10,7 @@ from course_lib.checks.numbers import check_rate
 
 __all__ = [
     "check_dtype", "check_ids", "check_kind", "check_logits", "check_rows",
-    "check_shape", "check_tensors", "checking_values",
+    "check_shape", "check_targets", "check_tensors", "checking_values",
 ]  # fmt: skip
 
 _look = False  # not a ContextVar, which torch.compile can't read
@@ -138,8 +138,13 @@ def check_logits(
     check_dtype("logits", logits, "float", "hold floating-point numbers")
     check_dtype("targets", targets, "int", "be the classes' whole numbers")
     if _look:
-        rule = f"the classes that logits score, or be ignore_index={ignore_index}"
-        _check_range("targets", targets, shape[-1], ignore_index, rule)
+        check_targets(targets, shape[-1], ignore_index)
+
+
+def check_targets(targets: Any, n_classes: int, ignore_index: int) -> None:
+    """Refuse targets that are no classes; inside compiled code none is seen."""
+    rule = f"the classes that logits score, or be ignore_index={ignore_index}"
+    _check_range("targets", targets, n_classes, ignore_index, rule)
 
 
 def check_ids(name: str, ids: Any, vocab_size: int | None = None) -> None:

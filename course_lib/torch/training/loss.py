@@ -22,7 +22,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from course_lib.checks import check_levels, check_logits
+from course_lib.checks import check_levels, check_logits, check_targets
 
 __all__ = ["cross_entropy", "cross_entropy_sum", "next_token_loss", "pinball"]
 
@@ -41,13 +41,18 @@ def cross_entropy_sum(
     Targets of `ignore_index` do not count; `label_smoothing` is ε.
     """
     check_logits(logits, targets, label_smoothing, ignore_index)
-    total = F.cross_entropy(
-        logits.flatten(0, -2).float() if logits.itemsize < 4 else logits.flatten(0, -2),
-        targets.flatten().long(),
-        ignore_index=ignore_index,
-        label_smoothing=label_smoothing,
-        reduction="sum",
-    )
+    rows = logits.flatten(0, -2)
+    try:
+        total = F.cross_entropy(
+            rows.float() if logits.itemsize < 4 else rows,
+            targets.flatten().long(),
+            ignore_index=ignore_index,
+            label_smoothing=label_smoothing,
+            reduction="sum",
+        )
+    except IndexError:  # on a processor; a GPU can't say which one it was
+        check_targets(targets, logits.shape[-1], ignore_index)
+        raise
     return total, (targets != ignore_index).sum()
 
 

@@ -11,7 +11,6 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from course_lib.checks import checking_values
 from course_lib.checks.training import check_loss
 from course_lib.config import TrainConfig
 from course_lib.torch.training.checkpoint import Run
@@ -39,7 +38,7 @@ def one_step(
         tensors = to_tensors([array[mine] for array in batch], run.model)
         with quiet(run.model, part < config.accumulate - 1):
             with torch.autocast(run.device.type, torch.bfloat16, enabled=short):
-                total, count = check_loss(_call(loss, run.model, tensors), 1)
+                total, count = check_loss(loss(run.model, *tensors), 1)
             total.backward()
         sums += sum_and_count(total.detach(), count)
     if run.world > 1:
@@ -55,20 +54,12 @@ def one_step(
         group["lr"] = rate
     record = torch.stack([total / count, norm])
     run.bad |= ~record.isfinite().all()
-    # Where it is 1 the fused AdamW skips its update, on the device, as it does for the
-    # scalers of mixed precision.
+    # Where it is 1 the fused AdamW skips its update, on the device. No public call does
+    # that alone: GradScaler sets the same, behind a pass over all gradients, and asking
+    # `bad` here would wait for the device at each step.
     run.optimizer.found_inf = run.bad.float()
     run.optimizer.step()
     return record
-
-
-def _call(loss: Callable[..., Any], model: Any, tensors: list[Tensor]) -> Any:
-    try:
-        return loss(model, *tensors)
-    except IndexError:  # an id or a target outside its range, but of which table?
-        with checking_values():
-            loss(model, *tensors)
-        raise
 
 
 def sum_and_count(total: Tensor, count: Any) -> Tensor:
