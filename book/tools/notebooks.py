@@ -57,7 +57,10 @@ if "google.colab" in sys.modules:
 CODE_CELL = re.compile(
     r"\n?^```\{code-cell\}.*?^```[ \t]*$\n?", re.MULTILINE | re.DOTALL
 )
-HEADER = re.compile(r"\A---\n(.*?)^---\n", re.MULTILINE | re.DOTALL)
+# Another tool may put a byte-order mark in front of it, or spaces behind its lines.
+HEADER = re.compile(
+    r"\A\ufeff?---[ \t]*\n(.*?)^---[ \t]*\n", re.MULTILINE | re.DOTALL
+)
 
 
 def read_settings(root: Path) -> tuple[str, int]:
@@ -76,6 +79,12 @@ def is_chapter(path: Path) -> bool:
     """Say whether a Markdown file is a notebook: its header names a kernel."""
     header = HEADER.match(path.read_text("utf-8"))
     return header is not None and "kernelspec:" in header[1]
+
+
+def with_plain_header(text: str) -> str:
+    """Return a chapter's text with a header that every tool sees."""
+    header = HEADER.match(text)
+    return f"---\n{header[1]}---\n{text[header.end() :]}" if header else text
 
 
 def with_setup_cell(text: str, url: str) -> str:
@@ -157,14 +166,17 @@ class Pair(NamedTuple):
 def read_pair(text_path: Path, url: str) -> Pair:
     """Read and compare a chapter's two files."""
     on_disk = text_path.read_text("utf-8")
-    with_cell = with_setup_cell(on_disk, url)
+    plain = with_plain_header(on_disk)
+    with_cell = with_setup_cell(plain, url)
     path = text_path.with_suffix(".ipynb")
     raw = path.read_text("utf-8") if path.exists() else None
     stored = nbformat.reads(raw, as_version=nbformat.NO_CONVERT) if raw else None
     text = write_minutes(with_cell, measure(with_cell, stored))
     wanted = read_cells(text)
     problem = None
-    if with_cell != on_disk:
+    if plain != on_disk:
+        problem = "the header has a byte-order mark or spaces around it"
+    elif with_cell != on_disk:
         problem = "the cell for Colab is missing or outdated"
     elif text != on_disk:
         problem = "the minutes under the title are outdated"
@@ -192,10 +204,15 @@ def find_chapters(book: Path, slugs: Sequence[str]) -> list[Path]:
     """Find the texts of the chapters that are named; none means all.
 
     Raises:
-        ValueError: If a name is no chapter's.
+        ValueError: If a name is no chapter's, or that of two.
     """
-    chapters = {path.stem: path for path in sorted(book.rglob("*.md"))}
-    chapters = {slug: path for slug, path in chapters.items() if is_chapter(path)}
+    chapters: dict[str, Path] = {}
+    for path in filter(is_chapter, sorted(book.rglob("*.md"))):
+        if chapters.setdefault(path.stem, path) != path:
+            raise ValueError(
+                f"chapters must have names of their own: got {chapters[path.stem]} and "
+                f"{path}. Rename one."
+            )
     wanted = [Path(slug).stem for slug in slugs] or list(chapters)
     unknown = [slug for slug in wanted if slug not in chapters]
     if unknown:

@@ -98,6 +98,30 @@ def test_edited_tags_in_the_text_are_found(pair):
     assert pair.tool("--check")[0] == 1
 
 
+@pytest.mark.parametrize(
+    ("old", "new"), [("---\n", "\ufeff---\n"), ("---\n\n", "---  \n\n")]
+)
+def test_a_page_that_another_tool_saved_is_seen_and_mended(pair, old, new):
+    before = pair.text.read_bytes()
+    text = before.decode().replace(old, new, 1)
+    pair.text.write_text(text, "utf-8")
+    status, said = pair.tool("--check")
+    assert (status, "byte-order mark" in said) == (1, True), said
+    pair.text.write_text(text.replace("6 * 7", "6 * 8"), "utf-8")
+    assert "code cells were edited" in pair.tool("--check")[1]
+    pair.text.write_text(text, "utf-8")
+    assert "outputs kept" in pair.tool()[1]
+    assert pair.text.read_bytes() == before
+
+
+def test_a_second_page_of_one_name_is_found(pair):
+    other = pair.folder / "part"
+    other.mkdir()
+    shutil.copy(pair.text, other)
+    status, said = pair.tool("--check")
+    assert (status, "names of their own" in said) == (2, True), said
+
+
 def test_a_missing_notebook_is_found(pair):
     pair.notebook.unlink()
     status, said = pair.tool("--check")
