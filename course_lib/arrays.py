@@ -5,6 +5,15 @@ from typing import Any
 import numpy as np
 
 
+def owned(x: Any) -> np.ndarray:
+    """A copy in memory of its own, in this machine's byte order, row behind row.
+
+    Frameworks misread another order, and go on reading what the caller may overwrite.
+    """
+    array = np.asarray(x)
+    return np.array(array, dtype=array.dtype.newbyteorder("="), order="C")
+
+
 def to_numpy(x: Any) -> np.ndarray:
     """Convert a PyTorch tensor, a JAX array, or anything that NumPy reads.
 

@@ -9,11 +9,12 @@ def make(wing, seed=0):
     return wing.make(wing.lib.MultiHeadAttention, 14, 7, n_kv_heads=1, seed=seed)
 
 
-def test_what_goes_in_comes_out_though_it_runs_backwards_and_is_read_only(wing):
+@pytest.mark.parametrize("order", "<>")
+def test_what_goes_in_comes_out_though_it_runs_backwards_and_is_read_only(wing, order):
     model = make(wing)
     weights = wing.lib.get_weights(model)
     for name, w in weights.items():
-        weights[name] = np.flip(np.flip(w).copy())
+        weights[name] = np.flip(np.flip(w).astype(w.dtype.newbyteorder(order)))
         weights[name].flags.writeable = False
     new = make(wing, seed=1)
     wing.lib.set_weights(new, weights)

@@ -58,9 +58,7 @@ CODE_CELL = re.compile(
     r"\n?^```\{code-cell\}.*?^```[ \t]*$\n?", re.MULTILINE | re.DOTALL
 )
 # Another tool may put a byte-order mark in front of it, or spaces behind its lines.
-HEADER = re.compile(
-    r"\A\ufeff?---[ \t]*\n(.*?)^---[ \t]*\n", re.MULTILINE | re.DOTALL
-)
+HEADER = re.compile(r"\A\ufeff?---[ \t]*\n(.*?)^---[ \t]*\n", re.MULTILINE | re.DOTALL)
 
 
 def read_settings(root: Path) -> tuple[str, int]:

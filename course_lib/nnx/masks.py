@@ -20,6 +20,7 @@ import numpy as np
 from jax import Array
 from jaxtyping import Bool, Int
 
+from course_lib.arrays import owned
 from course_lib.checks import check_ids, check_size, check_sizes, check_span
 
 __all__ = [
@@ -58,7 +59,9 @@ def padding_mask(
 ) -> Bool[Array, "B 1 1 S"]:
     """Padding mask: True at the real tokens that each sequence starts with."""
     check_size("n_keys", n_keys)
-    real = jnp.arange(n_keys) < jnp.asarray(lengths)[:, None]  # B S
+    if not isinstance(lengths, Array):
+        lengths = owned(lengths)
+    real = jnp.arange(n_keys) < lengths[:, None]  # B S
     return real[:, None, None, :]
 
 

@@ -21,6 +21,7 @@ from flax import nnx
 from jax import Array
 from jaxtyping import Float
 
+from course_lib.arrays import owned
 from course_lib.checks import check_images, check_tensors
 from course_lib.config import ViTConfig
 from course_lib.nnx.block import Block
@@ -59,7 +60,7 @@ class ViT(nnx.Module):
     def __call__(self, images: Float[Array, "B C H W"]) -> Float[Array, "B V"]:
         """Logits of the classes; channels come before height and width."""
         if isinstance(images, np.ndarray):  # as JAX's own functions do
-            images = jnp.asarray(images)
+            images = jnp.asarray(owned(images))
         check_tensors(jax.Array, images=images)
         check_images(images.shape, self.config.n_channels, self.config.image_shape)
         patches = self.patches(images.transpose(0, 2, 3, 1))  # B rows columns D

@@ -84,8 +84,9 @@ def _fill(model: nn.Module, weights: dict[str, np.ndarray]) -> None:
     check_weights({name: tuple(p.shape) for name, p in found.items()}, weights)
     with torch.no_grad():
         for name, p in found.items():
-            # PyTorch takes no read-only arrays and no negative strides.
-            array = np.require(to_numpy(weights.pop(name)), requirements=["C", "W"])
+            # PyTorch takes no read-only arrays, negative strides or foreign byte order.
+            array = to_numpy(weights.pop(name))
+            array = np.require(array, array.dtype.newbyteorder("="), ["C", "W"])
             p.copy_(torch.from_numpy(array))
 
 

@@ -19,6 +19,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
+from course_lib.arrays import owned
 from course_lib.checks import check_ids, check_size, check_sizes, check_span
 
 __all__ = [
@@ -66,7 +67,8 @@ def padding_mask(
 ) -> Bool[Tensor, "B 1 1 S"]:
     """Padding mask: True at the real tokens that each sequence starts with."""
     check_size("n_keys", n_keys)
-    lengths = torch.as_tensor(lengths)
+    if not isinstance(lengths, Tensor):
+        lengths = torch.from_numpy(owned(lengths))
     real = torch.arange(n_keys, device=lengths.device) < lengths[:, None]  # B S
     return real[:, None, None, :]
 

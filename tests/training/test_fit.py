@@ -389,6 +389,47 @@ def test_of_means_each_parts_counts_the_same(wing):
     assert abs(first(0, 6) - mean) > 1e-3
 
 
+MEMORY = {
+    "another byte order": lambda a: a.astype(a.dtype.newbyteorder("S")),
+    "backwards": lambda a: np.flip(np.flip(a).copy()),
+    "by columns": np.asfortranarray,
+}
+
+
+@pytest.mark.parametrize("lies", MEMORY)
+def test_numbers_are_read_however_they_lie_in_memory(wing, lies):
+    arrays, loss = tiny_data(12), summed_loss(wing)
+    changed = tuple(map(MEMORY[lies], arrays))
+    found = []
+    for batch in (arrays, changed):  # compiled for the first, the second is not misread
+        model = nano_model(wing, 0.0, "float64")
+        before = wing.lib.mean_loss(model, [batch], loss)
+        history = wing.lib.fit(model, [batch], loss, config=TrainConfig(steps=2))
+        found.append([before, *history.losses])
+    assert found[0] == found[1]
+
+
+def test_a_batch_may_be_overwritten_once_it_was_handed_over(wing):
+    rows, loss = tiny_data(36), summed_loss(wing)
+    buffer = tuple(np.zeros_like(a[:12]) for a in rows)
+
+    def fresh(step):
+        return tuple(a[12 * (step % 3) :][:12].copy() for a in rows)
+
+    def refilled(step):
+        for ours, new in zip(buffer, fresh(step), strict=True):
+            ours[:] = new
+        return buffer
+
+    found = []
+    for batch in (fresh, refilled):
+        model = nano_model(wing, 0.0, "float64")
+        before = wing.lib.mean_loss(model, map(batch, range(9)), loss)
+        history = wing.lib.fit(model, batch, loss, config=TrainConfig(steps=9))
+        found.append([before, *history.losses])
+    assert found[0] == found[1]
+
+
 def mean_loss_of(wing):
     """A loss that is a mean, as many write it."""
     return lambda model, ids, targets: wing.lib.cross_entropy(model(ids), targets)

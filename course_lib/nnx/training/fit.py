@@ -88,7 +88,7 @@ def fit(
     try:
         for steps in history.spans(config):
             at = rates(steps, config)
-            losses, norms = advance([batch(step) for step in steps], at)
+            losses, norms = advance([to_arrays(batch(step)) for step in steps], at)
             history.add_steps(losses, at, norms)
             progress.update(history.steps, losses[-1])
             if evaluate is not None and history.is_due(config.evaluate_every, config):

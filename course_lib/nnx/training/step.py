@@ -16,6 +16,7 @@ import numpy as np
 from flax import nnx
 from jax import Array
 
+from course_lib.arrays import owned
 from course_lib.checks import checking_values
 from course_lib.checks.training import check_loss, check_stack
 from course_lib.config import TrainConfig
@@ -69,7 +70,7 @@ def compiled_steps(
 def call_uncompiled(loss: Callable[..., Any], model: Any, batch: Batch) -> None:
     """Find out why a loss diverged: outside compiled code ids can be looked at."""
     with checking_values():
-        loss(model, *map(jnp.asarray, batch))
+        loss(model, *map(jnp.asarray, to_arrays(batch)))
 
 
 @partial(jax.jit, static_argnames="plan")
@@ -138,9 +139,9 @@ def _multiply_short(model: nnx.Module) -> None:
 
 
 def to_arrays(batch: Any) -> Batch:
-    """A batch as a tuple, also one that is a single array."""
+    """A batch as a tuple of copies, also one that is a single array."""
     arrays = batch if isinstance(batch, (tuple, list)) else (batch,)
-    return tuple(np.asarray(array) for array in arrays)
+    return tuple(map(owned, arrays))
 
 
 def _stack(run: Run, batches: list[Batch], config: TrainConfig) -> tuple[Any, ...]:

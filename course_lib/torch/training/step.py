@@ -11,6 +11,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
+from course_lib.arrays import owned
 from course_lib.checks.training import check_loss
 from course_lib.config import TrainConfig
 from course_lib.torch.training.checkpoint import Run
@@ -84,9 +85,9 @@ def to_tensors(batch: Any, model: nn.Module) -> list[Tensor]:
 
 
 def _tensor(array: Any, like: Tensor) -> Tensor:
-    """A tensor as it is, or a copy of an array, which may not be writable."""
+    """A tensor as it is, or a copy of an array."""
     given = isinstance(array, Tensor)
-    tensor = array if given else torch.tensor(array)
+    tensor = array if given else torch.from_numpy(owned(array))
     dtype = tensor.dtype
     if dtype.is_floating_point and not given:
         dtype = like.dtype
