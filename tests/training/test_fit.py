@@ -304,6 +304,19 @@ def test_without_a_limit_a_gradient_keeps_its_length(wing, rng):
         assert_close(wing.numpy(got), scale * grad)
 
 
+@pytest.mark.parametrize(
+    ("dtype", "size"), [("float16", 3e4), ("float32", 1e20), ("float32", 2e38)]
+)
+def test_a_gradient_whose_squares_overflow_is_clipped(wing, dtype, size):
+    grads = [wing.array([size, -size], dtype), wing.array([0, size, size], dtype)]
+    got, norm = wing.lib.clip_gradient(grads, 1.0)
+    np.testing.assert_allclose(float(norm), 2.0 * size if size < 1e38 else np.inf)
+    if size < 1e38:
+        np.testing.assert_allclose(wing.numpy(got[0]), [0.5, -0.5], rtol=2e-3)
+    infinite = wing.array([np.inf, 1.0], dtype)
+    assert float(wing.lib.clip_gradient([infinite], None)[1]) == np.inf
+
+
 def test_a_gradient_of_zero_is_not_divided_by(wing):
     grads, norm = wing.lib.clip_gradient([wing.array(np.zeros((2, 3)))], 1.0)
     assert (wing.numpy(grads[0]) == 0).all()

@@ -49,8 +49,21 @@ def clip_gradient(
     grads: Any, longest: float | None, scale: Any = 1.0
 ) -> tuple[Any, Float[Array, ""]]:
     """Gradient clipping by norm: shorten a gradient that is longer than `longest`."""
-    squares = [jnp.vdot(g, g) for g in jax.tree.leaves(grads)]
-    norm = jnp.sqrt(sum(squares)) * scale
+    leaves = jax.tree.leaves(grads)
+    norm = _length(leaves)
+
+    def of_shares():  # where squares overflow, those of the largest entry's shares don't
+        largest = jnp.stack([jnp.abs(g).max() for g in leaves]).max().astype(norm.dtype)
+        shares = _length([g / largest for g in leaves])
+        return jnp.where(jnp.isinf(largest), largest, largest * shares)
+
+    norm = jax.lax.cond(jnp.isinf(norm), of_shares, lambda: norm) * scale
     if longest is not None:
         scale = scale * jnp.minimum(longest / norm, 1.0)
     return jax.tree.map(lambda g: (g * scale).astype(g.dtype), grads), norm
+
+
+def _length(arrays: list[Any]) -> Array:
+    """Of all as one vector, in 32 bits or more."""
+    wide = jnp.promote_types(arrays[0].dtype, jnp.float32)
+    return jnp.sqrt(sum(jnp.vdot(a, a, preferred_element_type=wide) for a in arrays))

@@ -8,11 +8,13 @@ multiplied by the rate η, as both frameworks do. λ pulls on parameters with tw
 more; biases and norms, with one, are left alone.
 """
 
+import math
 from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.nn.utils import get_total_norm
 
 from course_lib.config import TrainConfig
 from course_lib.torch.training.distributed import shard, whole
@@ -49,9 +51,15 @@ def clip_gradient(
 
     All its arrays are taken as one vector (Pascanu et al. 2013, algorithm 1,
     arXiv:1211.5063). It is multiplied by `scale` first. Returns the gradient, and the
-    length that it had between the two.
+    length that it had between the two, on an accelerator infinity where squares
+    overflow.
     """
-    norm = whole(torch.nn.utils.get_total_norm(grads)) * scale
+    norm = whole(get_total_norm(grads))
+    if norm.device.type == "cpu" and norm.isinf():  # an accelerator would be waited for
+        largest = whole(get_total_norm(grads, math.inf)).float()
+        if largest.isfinite():
+            norm = largest * whole(get_total_norm([g / largest for g in grads]))
+    norm = norm * scale
     if longest is not None:
         scale = scale * torch.clamp(longest / norm, max=1.0)
     if not (isinstance(scale, float) and scale == 1.0):
