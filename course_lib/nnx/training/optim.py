@@ -52,7 +52,7 @@ def clip_gradient(
     leaves = jax.tree.leaves(grads)
     norm = _length(leaves)
 
-    def of_shares():  # where squares overflow, those of the largest entry's shares don't
+    def of_shares():  # of the largest entry: their squares do not overflow
         largest = jnp.stack([jnp.abs(g).max() for g in leaves]).max().astype(norm.dtype)
         shares = _length([g / largest for g in leaves])
         return jnp.where(jnp.isinf(largest), largest, largest * shares)
