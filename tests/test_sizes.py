@@ -92,7 +92,6 @@ PLAIN = [
     (data.phrases, {"words": 5, "seed": 0}, {"n": 2}),
     (data.reversal, {"n": 2, "seed": 0}, {"n_symbols": 3}),
     (data.twins, {"words": 5, "seed": 0}, {"n": 2}),
-    (data.which_word, {"seed": 0}, {"n": 2, "length": 4}),
     (data.windows, {"seed": 0}, {"n": 2}),
     (partial(Batches, np.ones(9)), {}, {"batch_size": 2}),
     (partial(Windows, np.ones(9)), {}, {"length": 3, "batch_size": 2}),

@@ -25,7 +25,6 @@ from course_lib.data.pronouns import *
 from course_lib.data.receipts import *
 from course_lib.data.recessions import *
 from course_lib.data.relations import *
-from course_lib.data.right_or_wrong import *
 from course_lib.data.segments import *
 from course_lib.data.sequences import *
 from course_lib.data.sinusoids import *
@@ -33,6 +32,4 @@ from course_lib.data.statements import *
 from course_lib.data.suppliers import *
 from course_lib.data.trained import *
 from course_lib.data.twins import *
-from course_lib.data.which_word import *
-from course_lib.data.who_and_whom import *
 from course_lib.data.windows import *

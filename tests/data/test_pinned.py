@@ -62,8 +62,6 @@ DRAWS = {
     "phrases": (lambda seed: data.phrases(11, 8, seed=seed), "83f812c49b20"),
     "twins": (lambda seed: data.twins(11, 8, seed=seed), "6a4b78cf0c18"),
     "numbers": (lambda seed: data.numbers(seed=seed, **SIZES), "7894341ea96f"),
-    "who and whom": (lambda seed: data.who_and_whom(23, seed=seed), "aa96a52a9dcb"),
-    "right or wrong": (lambda seed: data.right_or_wrong(23, seed=seed), "14ea30222757"),
 }
 FIXED = {
     "grammar's table": (lambda: data.grammar().source.table, "c921393278fa"),
