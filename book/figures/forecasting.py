@@ -11,7 +11,7 @@ from drawing import GRAY, INK, arrow, box, save_figures
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from course_lib import data, plot
+from course_lib import plot
 
 PAST, AHEAD, TOKEN = plot.COLORS["blue"], plot.COLORS["vermillion"], "#DCEAF4"
 FRAME = {"lw": 1, "rounding": 0.25}
@@ -28,16 +28,19 @@ def training_window(row: int) -> tuple[int, int, int]:
 
 def model() -> Figure:
     """Below the series, above the tokens, the encoder, and the horizon at once."""
-    drawn = data.sinusoids(
-        1, seed=4, past=WINDOW, horizon=HORIZON, periods=(11.0,), noise=0.35
+    rng, t = np.random.default_rng(4), np.arange(WINDOW + HORIZON)
+    rng.random()  # so the page begins, to choose the wave
+    wave = np.stack([f(2 * np.pi * t / 11) for f in (np.sin, np.cos)], axis=1)
+    series = wave @ rng.standard_normal(2) + 0.35 * rng.standard_normal(len(t))
+    seen, wanted = wave[:WINDOW], wave[WINDOW:]
+    amounts = np.linalg.solve(
+        seen.T @ seen + 0.35**2 * np.eye(2), seen.T @ series[:WINDOW]
     )
-    best, _ = drawn.best()
     figure, ax = plt.subplots(figsize=(7, 5.2))
-    t = np.arange(WINDOW) + 0.5
-    ax.plot(t, drawn.past[0], "o-", ms=3.5, lw=0.8, color=PAST)
-    ahead = WINDOW + np.arange(HORIZON) + 0.5
-    ax.plot(ahead, best[0], color=AHEAD, lw=2.5)
-    ax.plot(ahead, drawn.future[0], "o", ms=3.5, mfc="white", color=GRAY)
+    ax.plot(t[:WINDOW] + 0.5, series[:WINDOW], "o-", ms=3.5, lw=0.8, color=PAST)
+    ahead = t[WINDOW:] + 0.5
+    ax.plot(ahead, wanted @ amounts, color=AHEAD, lw=2.5)
+    ax.plot(ahead, series[WINDOW:], "o", ms=3.5, mfc="white", color=GRAY)
     ax.plot([WINDOW, WINDOW], [-2.9, 2.6], color=INK, lw=1)
     ax.text(WINDOW, -3.6, "origin", ha="center", color=INK)
     ax.text(WINDOW / 2, -3.6, f"window: {WINDOW} steps", ha="center", color=PAST)

@@ -11,7 +11,6 @@ from course_lib.data.classification import *
 from course_lib.data.drawn_shapes import *
 from course_lib.data.english import *
 from course_lib.data.firms import *
-from course_lib.data.genes import *
 from course_lib.data.grammar import *
 from course_lib.data.households import *
 from course_lib.data.ledger import *
@@ -24,12 +23,9 @@ from course_lib.data.presidents import *
 from course_lib.data.pronouns import *
 from course_lib.data.receipts import *
 from course_lib.data.recessions import *
-from course_lib.data.relations import *
 from course_lib.data.segments import *
 from course_lib.data.sequences import *
-from course_lib.data.sinusoids import *
 from course_lib.data.statements import *
-from course_lib.data.suppliers import *
 from course_lib.data.trained import *
 from course_lib.data.twins import *
 from course_lib.data.windows import *

@@ -45,14 +45,6 @@ DRAWS = {
     "continuations": (lambda seed: data.continuations(23, seed=seed), "1064148f9878"),
     "induction": (lambda seed: data.induction(11, seed=seed), "44f3abed5e56"),
     "reversal": (lambda seed: data.reversal(11, seed=seed), "221e14a0bcd8"),
-    "sinusoids": (lambda seed: data.sinusoids(7, seed=seed), "e2c0229f191a"),
-    "some sinusoids": (
-        lambda seed: data.sinusoids(7, seed=seed, n_active=2),
-        "f501e5a10540",
-    ),
-    "warehouses": (lambda seed: data.draw_warehouses(11, seed=seed), "b2ec1559215b"),
-    "suppliers": (lambda seed: data.draw_suppliers(3, seed=seed), "ddc42a67cbf3"),
-    "genes": (lambda seed: data.draw_genes(4, seed=seed), "b386cec2d115"),
     "ledger": (lambda seed: data.ledger(seed=seed), "81229c9746d1"),
     "digits": (lambda seed: data.digits(seed=seed), "96ae02525869"),
     "few digits": (
