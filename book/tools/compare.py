@@ -156,19 +156,20 @@ def value(number: str) -> float:
 
 
 def share_of_tolerance(
-    stored: str, new: str, rtol: float, *, whole: bool = False
+    stored: str, new: str, rtol: float, *, place: float | None = None
 ) -> float:
     """Say how far a printed number moved, as a multiple of what it may.
 
     0 for the same number, at most 1 for one that agrees; infinite for counts, which
-    floats that were printed as `whole` ones are not.
+    have no last `place`; by default it is the one that is seen.
     """
     if stored == new:
         return 0.0
-    if not (whole or is_float(stored) or is_float(new)):
-        return math.inf
-    # Printers drop final zeros (0.5 for 0.5000): the longer one says what was shown.
-    place = 1.0 if whole else min(last_place(stored), last_place(new))
+    if place is None:
+        if not (is_float(stored) or is_float(new)):
+            return math.inf
+        # Printers drop final zeros (0.5 for 0.5000): the longer one says what is shown.
+        place = min(last_place(stored), last_place(new))
     a, b = value(stored), value(new)
     # The factor is for numbers that binary fractions miss: 0.72 - 0.71 > 0.01.
     allowed = max(rtol * abs(a), 1.0000001 * place)
@@ -187,20 +188,34 @@ def shape_of_text(text: str) -> str:
     return " ".join(text.split())
 
 
-def text_moves(stored: str, new: str, tolerance: Tolerance) -> Iterator[Move]:
-    """List what moved between two printed texts, number by number."""
+def text_moves(
+    stored: str, new: str, tolerance: Tolerance, unrounded: str | None = None
+) -> Iterator[Move]:
+    """List what moved between two printed texts, number by number.
+
+    Args:
+        stored: The text as it stands in the notebook.
+        new: Another.
+        tolerance: How far they may differ.
+        unrounded: The stored text with more decimals. With it, what is compared is how
+            far numbers moved before they were rounded.
+    """
     if stored == new:
         return
-    if shape_of_text(stored) != shape_of_text(new):
+    before = stored if unrounded is None else unrounded
+    if len({shape_of_text(text) for text in (stored, before, new)}) > 1:
         yield Move(math.inf, "the words differ")
         return
     rtol = tolerance.rtol
     floats = whole_floats(stored, tolerance.source, tolerance.page)
-    pairs = zip(NUMBER.findall(stored), NUMBER.findall(new), strict=True)
-    for place, (a, b) in enumerate(pairs):
-        share = share_of_tolerance(a, b, rtol, whole=place in floats)
+    triples = zip(*map(NUMBER.findall, (stored, before, new)), strict=True)
+    for position, (printed, a, b) in enumerate(triples):
+        place = 1.0 if position in floats else None
+        if place is None and printed != a:
+            place = last_place(printed)
+        share = share_of_tolerance(a, b, rtol, place=place)
         if share:
-            kind = "float" if place in floats or is_float(a + b) else "integer"
+            kind = "integer" if place is None and not is_float(a + b) else "float"
             yield Move(share, f"the {kind} {a} became {b} (tolerance {rtol:g})")
 
 
@@ -250,14 +265,19 @@ def moves(
     stored: list[Mapping[str, Any]],
     new: list[Mapping[str, Any]],
     tolerance: Tolerance = USUAL,
+    unrounded: list[Mapping[str, Any]] | None = None,
 ) -> Iterator[Move]:
-    """List all that moved between two outputs of a cell."""
-    before, after = flatten(stored), flatten(new)
-    if [kind for kind, _ in before] != [kind for kind, _ in after]:
-        kinds = ([kind for kind, _ in parts] for parts in (before, after))
+    """List all that moved between two outputs of a cell.
+
+    Of `unrounded` outputs, what their texts say in more decimals than the stored ones.
+    """
+    between = stored if unrounded is None else unrounded
+    sides = [flatten(side) for side in (stored, between, new)]
+    if len({tuple(kind for kind, _ in parts) for parts in sides}) > 1:
+        kinds = ([kind for kind, _ in parts] for parts in sides[1:])
         yield Move(math.inf, "the outputs {} became {}".format(*kinds))
         return
-    for (kind, a), (_, b) in zip(before, after, strict=True):
+    for (kind, printed), (_, a), (_, b) in zip(*sides, strict=True):
         if kind.startswith("image/") and "svg" not in kind:
             pictures = base64.b64decode(a), base64.b64decode(b)
             found = image_moves(*pictures, tolerance.pixels)
@@ -265,7 +285,7 @@ def moves(
         elif tolerance.drawn:
             found = line_moves(a, b)
         else:
-            found = text_moves(a, b, tolerance)
+            found = text_moves(printed, b, tolerance, a)
         for move in found:
             yield Move(move.share, f"{kind}: {move.what}")
 

@@ -12,6 +12,11 @@ stands for such a machine. The table has a line for each output that moves by mo
 than half of what `compare.py` forgives: how many times its allowance, under which
 shake, and from what to what. With none it says so, and the exit status is 0.
 
+All are compared with a run of this machine as it is, and all print three decimals more
+than the page asks for: a float's move is measured before it is rounded, so that one
+which just doesn't flip is seen, and one which flips by a hair is not. Of words, and of
+whole numbers that code makes, only what flips can be seen.
+
 A page that moves is changed, not its tolerance: more seeds and their median, a calmer
 or shorter training, a coarser figure, a bound, a statement in words that holds.
 
@@ -23,6 +28,7 @@ The last two shakes are no machines: under half and four times the training
 import argparse
 import multiprocessing
 import os
+import re
 import sys
 import time
 import zlib
@@ -42,6 +48,8 @@ from nbformat import NotebookNode
 from notebooks import ROOT, find_chapters, read_cells, run_cells
 
 FOLDER = "_build/shaken"
+HERE = "here"
+DECIMALS = re.compile(r"(?<=\.)(\d+)(?=[f%]\})")  # of a format: `{x:8.2f}`
 HALF = 0.5
 TIMEOUT = 900  # seconds for a cell: without wide instructions all takes longer
 LENGTHS = {"half": 0.5, "four": 4.0}
@@ -182,7 +190,11 @@ def run(root: Path, name: str, path: Path) -> None:
     A cell that fails keeps its error as its output, and the page goes on.
     """
     start = time.perf_counter()
-    notebook = read_cells(path.read_text("utf-8"))
+    text = path.read_text("utf-8")
+    notebook = read_cells(text)
+    if name not in LENGTHS:
+        for cell in notebook.cells:
+            cell.source = DECIMALS.sub(lambda n: str(int(n[0]) + 3), cell.source)
     if name in FIRST:
         source = BEFORE.format(folder=str(Path(__file__).parent), what=FIRST[name])
         notebook.cells.insert(0, nbformat.v4.new_code_cell(source))
@@ -191,6 +203,8 @@ def run(root: Path, name: str, path: Path) -> None:
     run_cells(notebook, path.parent, TIMEOUT, machine, allow_errors=True)
     if name in FIRST:
         del notebook.cells[0]
+    for cell, asked in zip(notebook.cells, read_cells(text).cells, strict=True):
+        cell.source = asked.source
     file = root / FOLDER / name / f"{path.stem}.ipynb"
     file.parent.mkdir(parents=True, exist_ok=True)
     nbformat.write(notebook, file)
@@ -212,16 +226,19 @@ def table(paths: Sequence[Path], root: Path, limit: float) -> int:
     for path in paths:
         stored = code_cells(path.with_suffix(".ipynb"))
         page = [cell.source for cell in stored]
+        runs = {
+            name: code_cells(root / FOLDER / name / f"{path.stem}.ipynb")
+            for name in (HERE, *SHAKES)
+        }
+        missing = [n for n, run in runs.items() if [c.source for c in run] != page]
         moved: list[tuple[int, str, Move]] = []
-        missing = []
-        for name in SHAKES:
-            shaken = code_cells(root / FOLDER / name / f"{path.stem}.ipynb")
-            if [cell.source for cell in shaken] != page:
-                missing.append(name)
+        for name in SHAKES if HERE not in missing else ():
+            if name in missing:
                 continue
-            for number, (old, new) in enumerate(zip(stored, shaken, strict=True)):
+            cells = zip(stored, runs[HERE], runs[name], strict=True)
+            for number, (old, here, new) in enumerate(cells):
                 tolerance = read_tolerance(old.metadata, old.source, page)
-                each = moves(old.outputs, new.outputs, tolerance)
+                each = moves(old.outputs, new.outputs, tolerance, here.outputs)
                 worst = max(each, key=lambda move: move.share, default=Move(0, ""))
                 if round(worst.share, 6) > limit:  # 0.01 of 0.02 is half
                     moved.append((number, name, worst))
@@ -284,15 +301,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 2
 
+    machines = [name for name in options.shake if name in SHAKES]
     if not options.table:
-        tasks = [(options.root, n, p) for p in paths for n in options.shake]
+        names = [HERE] * bool(machines) + options.shake
+        tasks = [(options.root, n, p) for p in paths for n in names]
         if options.jobs == 1:
             list(starmap(run, tasks))
         else:
             context = multiprocessing.get_context("spawn")
             with ProcessPoolExecutor(options.jobs, context) as pool:
                 list(pool.map(run, *zip(*tasks, strict=True)))
-    machines = [name for name in options.shake if name in SHAKES]
     found = table(paths, options.root, options.limit) if machines else 0
     if machines and not found:
         print(f"No output moves by more than {options.limit:g} of its allowance.")

@@ -254,6 +254,19 @@ def test_how_far_a_number_moved_is_counted_in_tolerances():
     assert [round(move.share, 6) for move in found] == [0.5, 1.0]
 
 
+def test_with_more_decimals_it_is_counted_before_numbers_are_rounded():
+    tolerance = read_tolerance({}, 'print(f"{x:.0f} of {n}")')
+    shares = [
+        next(moves(stream("12 of 40"), stream(new), tolerance, stream(before))).share
+        for before, new in [
+            ("12.499 of 40", "12.501 of 40"),
+            ("11.600 of 40", "12.400 of 40"),
+            ("12.000 of 40", "12.000 of 41"),
+        ]
+    ]
+    assert shares == pytest.approx([0.002, 0.8, math.inf])
+
+
 def test_what_no_tolerance_covers_moved_infinitely_far():
     changes = [("5 runs", "6 runs"), ("0.5", "nan"), ("0.", "1e-9"), ("a", "b")]
     for stored, new in changes:
