@@ -1,4 +1,4 @@
-"""Kernel regression: the oracle's and statsmodels' numbers, invariants, refusals."""
+"""Kernel regression: statsmodels' numbers, edges, a learned metric, refusals."""
 
 import warnings
 
@@ -9,13 +9,12 @@ from wings import assert_close, each
 from course_lib import oracle
 from course_lib.data.households import draw_spending, engel
 
-B, T, S, F, DV = 2, 3, 5, 7, 11  # distinct primes: a swapped axis fails
+T, S, F, DV = 3, 5, 7, 11
 KERNELS = ("gaussian", "epanechnikov", "boxcar")
 
 
-def draw(rng, dtype="float64", t=T, s=S, f=F, dv=DV):
-    shapes = ((t, f), (s, f), (s, dv))
-    return [rng.standard_normal(shape).astype(dtype) for shape in shapes]
+def draw(rng):
+    return [rng.standard_normal(shape) for shape in ((T, F), (S, F), (S, DV))]
 
 
 # One kernel in NNX, but where the kernels themselves are tried.
@@ -105,7 +104,7 @@ def test_nan_stays_with_the_query_that_holds_it(wing, rng, kernel):
     assert nan.sum() == DV
 
 
-def fit_metric(wing, sample, steps=60):
+def fit_metric(wing, sample):
     model = wing.make(wing.lib.LearnedMetric, sample.features.shape[1], bandwidth=1.0)
     model = wing.cast(model, "float64")
     keys, values = wing.array(sample.features), wing.array(sample.values)
@@ -117,7 +116,7 @@ def fit_metric(wing, sample, steps=60):
         import torch
 
         adam = torch.optim.Adam(model.parameters(), lr=0.1)
-        for _ in range(steps):
+        for _ in range(60):
             adam.zero_grad()
             loss(model).backward()
             adam.step()
@@ -131,7 +130,7 @@ def fit_metric(wing, sample, steps=60):
         def step(model, adam):
             adam.update(model, nnx.grad(loss)(model))
 
-        for _ in range(steps):
+        for _ in range(60):
             step(model, adam)
     return model
 
@@ -151,27 +150,12 @@ def test_the_learned_metric_finds_which_features_matter(wing):
     assert (learned**2).mean() < (fixed**2).mean() / 2
 
 
-def test_wings_learn_the_same_metric(both):
-    sample = draw_spending(29, n_noise=3, seed=2)
-    torch, nnx = (w.numpy(fit_metric(w, sample, 5).bandwidth) for w in both)
-    # Adam adds 1e-8 inside torch and optax at places that differ in the last digits.
-    np.testing.assert_allclose(torch, nnx, rtol=1e-6)
-
-
 def test_numpys_numbers_are_bandwidths(wing, rng, no_hook):
     metric = wing.make(wing.lib.LearnedMetric, 3, bandwidth=np.int64(2))
     np.testing.assert_allclose(wing.numpy(metric.bandwidth), 2)
     arrays = [wing.array(a.astype("float16")) for a in draw(rng)]
     output, _ = wing.lib.kernel_regression(*arrays, np.float32(0.5))
     assert wing.numpy(output).dtype == "float16"
-
-
-def test_a_metric_predicts_with_its_bandwidths(wing, rng):
-    q, k, v = draw(rng)
-    model = wing.cast(wing.make(wing.lib.LearnedMetric, F, bandwidth=2.5), "float64")
-    assert_close(wing.numpy(model.bandwidth), np.full(F, 2.5), "float32")
-    expected, _ = oracle.kernel_regression(q, k, v, 2.5)
-    assert_close(wing.numpy(model(*map(wing.array, (q, k, v)))), expected, "float32")
 
 
 BAD = {
