@@ -3,7 +3,7 @@
 At each origin t a method is fitted to the series up to t, forecasts the next H steps,
 and is compared with what came (Tashman 2000, doi:10.1016/S0169-2070(00)00065-0).
 
-    at = rolling_origins(len(y), horizon=8, first=100)
+    at = np.arange(100, len(y) - 8)
     walk, ar = (backtest(f, y, at, horizon=8) for f in (random_walk, autoregression()))
     print(ar.rmse, ar.relative_to(walk))
     print(diebold_mariano(ar.losses(8), walk.losses(8), lags=8))
@@ -20,12 +20,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from course_lib.checks import check_levels, check_size, check_sizes
+from course_lib.checks import check_levels, check_sizes
 from course_lib.optional import missing
 
-__all__ = [
-    "Backtest", "DieboldMariano", "backtest", "diebold_mariano", "rolling_origins",
-]  # fmt: skip
+__all__ = ["Backtest", "DieboldMariano", "backtest", "diebold_mariano"]
 
 Forecast = Callable[[np.ndarray, int], np.ndarray]
 Fit = Callable[[np.ndarray], Forecast]
@@ -85,25 +83,6 @@ class Backtest:
         return self.forecasts - self.actual
 
 
-def rolling_origins(
-    n_steps: int, *, horizon: int, first: int, last: int | None = None, every: int = 1
-) -> np.ndarray:
-    """The origins t, each with steps 0 to t known and t + 1 to t + H to be forecast.
-
-    Without `last`, the last one is that whose horizon ends with the series. With
-    `every=H`, horizons do not overlap.
-    """
-    check_sizes(horizon=horizon, every=every)
-    latest = n_steps - 1 - horizon
-    last = latest if last is None else last
-    if not 0 <= first <= last <= latest:
-        raise ValueError(
-            f"first and last must be in order and from 0 to {latest}, so that "
-            f"{horizon} of the {n_steps} steps are left: got {first} and {last}."
-        )
-    return np.arange(first, last + 1, every)
-
-
 def backtest(
     fit: Fit,
     series: np.ndarray,
@@ -117,12 +96,12 @@ def backtest(
     Args:
         fit: The method, as the module describes it.
         series: `T C`.
-        origins: The last step known to each forecast, as from `rolling_origins`.
+        origins: The last step known to each forecast, from 0.
         horizon: H, the steps of each forecast.
         refit_every: Fit at every so many origins only; the forecasts between are made
             from the whole past by the fit at hand. For methods that are slow to train.
     """
-    check_size("refit_every", refit_every)
+    check_sizes(horizon=horizon, refit_every=refit_every)
     series = np.asarray(series, dtype=np.float64)
     if series.ndim != 2:
         raise ValueError(
@@ -130,9 +109,12 @@ def backtest(
             "series[:, None] makes one series of it."
         )
     origins = np.asarray(origins, dtype=np.int64)
-    rolling_origins(
-        len(series), horizon=horizon, first=int(origins.min()), last=int(origins.max())
-    )
+    first, last, latest = origins.min(), origins.max(), len(series) - 1 - horizon
+    if not 0 <= first <= last <= latest:
+        raise ValueError(
+            f"origins must be from 0 to {latest}, so that {horizon} of the "
+            f"{len(series)} steps are left: got {first} to {last}."
+        )
     forecasts = []
     forecast: Forecast | None = None
     for i, origin in enumerate(origins):

@@ -43,7 +43,7 @@ class ConditionalLogit:
 
     def weights(self, pairs: np.ndarray) -> np.ndarray:
         """The weights w of eq. 1, `Q N N`, from features of each pair, `Q N N P`."""
-        return logit_weights(pairs, self.theta)
+        return _weights(pairs, self.theta)
 
     def predict(
         self, own: np.ndarray, pairs: np.ndarray, news: np.ndarray
@@ -80,7 +80,7 @@ def conditional_logit(
     pairs = np.where(np.eye(n, dtype=bool)[..., None], 0.0, pairs)
 
     def columns(theta: np.ndarray) -> np.ndarray:
-        peers = _average(logit_weights(pairs, theta), news)
+        peers = _average(_weights(pairs, theta), news)
         table = np.concatenate([own, np.ones((q, n, 1)), peers[..., None]], axis=-1)
         return table.reshape(q * n, -1)
 
@@ -92,7 +92,7 @@ def conditional_logit(
     x = columns(theta)
     *beta, gamma = np.linalg.lstsq(x, y.ravel())[0]
     # The derivative of a softmax average: the covariance of z and r under the weights.
-    weights = logit_weights(pairs, theta)
+    weights = _weights(pairs, theta)
     mean = np.einsum("qij,qijp->qip", weights, pairs)
     slopes = np.einsum("qij,qijp,qj->qip", weights, pairs, news)
     slopes = gamma * (slopes - mean * _average(weights, news)[..., None])
@@ -103,7 +103,7 @@ def conditional_logit(
     return ConditionalLogit(theta, float(gamma), np.array(beta), covariance)
 
 
-def logit_weights(pairs: np.ndarray, theta: np.ndarray) -> np.ndarray:
+def _weights(pairs: np.ndarray, theta: np.ndarray) -> np.ndarray:
     """Conditional-logit probabilities of each unit over all others, `Q N N` (eq. 1)."""
     scores = pairs @ theta
     scores[:, np.eye(scores.shape[-1], dtype=bool)] = -np.inf

@@ -5,12 +5,9 @@ Each is a method for `backtest`; those that regress take their settings first:
 regression, from 0 to `max_lags`, is chosen by BIC.
 """
 
-from collections.abc import Callable
-
 import numpy as np
 
 from course_lib.baselines.backtest import Fit, Forecast
-from course_lib.checks import check_size
 from course_lib.optional import missing
 
 __all__ = ["autoregression", "random_walk", "vector_autoregression"]
@@ -21,14 +18,19 @@ def random_walk(known: np.ndarray) -> Forecast:
     return lambda past, horizon: np.repeat(past[-1:], horizon, axis=0)
 
 
-def autoregression(*, max_lags: int = 8) -> Fit:
+def autoregression() -> Fit:
     """Autoregression AR(p): each series on its own last p values, iterated.
 
-    The order is chosen for each series (`ar_select_order`), the coefficients by least
-    squares with a constant (`AutoReg`).
+    The order, up to 8, is chosen for each series (`ar_select_order`), the coefficients
+    by least squares with a constant (`AutoReg`).
     """
-    order_of = _order_by_bic(max_lags)
-    from statsmodels.tsa.ar_model import AutoReg
+    try:
+        from statsmodels.tsa.ar_model import AutoReg, ar_select_order
+    except ImportError as error:
+        raise missing("The autoregression is that of", "statsmodels", "data") from error
+
+    def order_of(y: np.ndarray) -> int:
+        return len(ar_select_order(y, 8, ic="bic").ar_lags or ())
 
     def fit(known: np.ndarray) -> Forecast:
         models = [AutoReg(y, lags=order_of(y)).fit() for y in known.T]
@@ -43,19 +45,18 @@ def autoregression(*, max_lags: int = 8) -> Fit:
     return fit
 
 
-def vector_autoregression(*, max_lags: int = 4) -> Fit:
+def vector_autoregression() -> Fit:
     """Vector autoregression VAR(p): each series on the last p values of all, iterated.
 
-    By least squares with a constant (`statsmodels.tsa.api.VAR`).
+    The order is up to 4. By least squares with a constant (`statsmodels.tsa.api.VAR`).
     """
-    check_size("max_lags", max_lags)
     try:
         from statsmodels.tsa.api import VAR
     except ImportError as error:
         raise missing("The VAR is that of", "statsmodels", "data") from error
 
     def fit(known: np.ndarray) -> Forecast:
-        order = VAR(known).select_order(max_lags).bic
+        order = VAR(known).select_order(4).bic
         if not order:  # statsmodels before 0.15 cannot forecast from no past
             mean = known.mean(axis=0)
             return lambda _, horizon: np.tile(mean, (horizon, 1))
@@ -63,12 +64,3 @@ def vector_autoregression(*, max_lags: int = 4) -> Fit:
         return lambda past, horizon: model.forecast(past[len(past) - order :], horizon)
 
     return fit
-
-
-def _order_by_bic(max_lags: int) -> Callable[[np.ndarray], int]:
-    check_size("max_lags", max_lags)
-    try:
-        from statsmodels.tsa.ar_model import ar_select_order
-    except ImportError as error:
-        raise missing("The autoregression is that of", "statsmodels", "data") from error
-    return lambda y: len(ar_select_order(y, max_lags, ic="bic").ar_lags or ())

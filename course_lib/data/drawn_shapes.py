@@ -114,12 +114,10 @@ def _extent(name: str) -> float:
     return math.sqrt(2 * math.pi / (n * math.sin(2 * math.pi / n)))
 
 
-def matched_filter(
-    images: np.ndarray, *, n_radii: int = 6, n_angles: int = 8
-) -> np.ndarray:
+def matched_filter(images: np.ndarray) -> np.ndarray:
     """Matched filter: the class of the drawing with the least squared error.
 
-    Every class is drawn in some sizes and rotations, at every place, with the
+    Every class is drawn in 6 sizes and 8 rotations, at every place, with the
     brightness that fits best: with Gaussian noise, maximum likelihood. Images are
     `N 1 S S`, labels `N`.
     """
@@ -128,7 +126,7 @@ def matched_filter(
     best = np.full(len(images), -np.inf)
     labels = np.zeros(len(images), dtype=np.int64)
     for k, name in enumerate(SHAPES):
-        for drawing in _drawings(name, size, n_radii, n_angles):
+        for drawing in _drawings(name, size):
             overlap = spectra * np.conj(np.fft.rfft2(drawing))
             match = np.fft.irfft2(overlap, (size, size))
             # Squared error that the best brightness b takes away: max 2 b m - b² |d|².
@@ -139,9 +137,9 @@ def matched_filter(
 
 
 @lru_cache(maxsize=16)
-def _drawings(name: str, size: int, n_radii: int, n_angles: int) -> np.ndarray:
-    turns = 1 if name == "disk" else n_angles
-    radii = size * (0.15 + 0.1 * (np.arange(n_radii) + 0.5) / n_radii)
+def _drawings(name: str, size: int) -> np.ndarray:
+    turns = 1 if name == "disk" else 8
+    radii = size * (0.15 + 0.1 * (np.arange(6) + 0.5) / 6)
     angles = _PERIOD[name] * np.arange(turns) / turns
     radius, angle = (x.ravel() for x in np.meshgrid(radii, angles))
     # Between pixels, too: half a pixel matters for the smallest shapes.

@@ -22,12 +22,14 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from course_lib.checks import check_noise, check_range, check_sizes
+from course_lib.checks import check_noise, check_range, check_size
 
 __all__ = ["Economy", "economy", "r_squared"]
 
 FEATURES = ("size", "leverage", "rd", "roa", "last_return")
 TRUE_THETA = (2.0, 0.8, 0.5, 0.5)  # a, b, c, d of eq. 1
+FIRST_ORDER = 1.5  # gamma of eq. 2
+N_SECTORS = 4  # each firm falls into one at random
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +52,6 @@ class Economy:
     #: Return on assets of the next quarter, which is driven by y: a leak if it is used
     #: as a feature.
     next_roa: np.ndarray
-    first_order: float  #: gamma
     second_order: float  #: delta
     rivalry: float  #: rho
     noise: float  #: Standard deviation of the noise in y
@@ -112,7 +113,7 @@ class Economy:
     def network(self) -> np.ndarray:
         """How y depends on r in all: gamma A + delta A A - rho B, `Q N N`."""
         second = self.relevance @ self.relevance
-        peers = self.first_order * self.relevance + self.second_order * second
+        peers = FIRST_ORDER * self.relevance + self.second_order * second
         return peers - self.rivalry * self.rivals
 
     @property
@@ -130,37 +131,12 @@ class Economy:
         weights = (same & ~np.eye(same.shape[-1], dtype=bool)).astype(np.float64)
         return weights / np.maximum(weights.sum(-1, keepdims=True), 1)
 
-    def ceiling(self, weights: np.ndarray | None = None) -> float:
-        """R² of the best forecast that averages last returns by the given weights.
-
-        The forecast may use a firm's own leverage and return on assets, and the average
-        `weights @ r` with the best coefficient. The expectation is over r and the
-        noise, for the characteristics as they are, and exact.
-
-        Args:
-            weights: `Q N N`, or None for the true `network`, which gives the oracle's
-                R². `relevance` gives the best of one layer of true peers,
-                `sector_weights` of the fixed kernel, `np.eye(N)` of a firm's own
-                features, last return included.
-        """
-        truth = self.network
-        weights = truth if weights is None else np.broadcast_to(weights, truth.shape)
-        spread = (weights**2).sum(-1).mean()
-        shared = (weights * truth).sum(-1).mean()
-        return self._share(shared**2 / spread if spread > 0 else 0.0)
-
-    def _share(self, explained: float) -> float:
-        total = (self.network**2).sum(-1).mean() + self.noise**2
-        return float((self.own.var() + explained) / (self.own.var() + total))
-
 
 def economy(
     *,
     seed: int,
     n_quarters: int = 120,
     n_firms: int = 40,
-    n_sectors: int = 4,
-    first_order: float = 1.5,
     second_order: float = 0.0,
     rivalry: float = 0.0,
     noise: float = 0.5,
@@ -172,15 +148,13 @@ def economy(
         seed: Fixes everything.
         n_quarters: Q, the length of the panel.
         n_firms: N, at least 2.
-        n_sectors: Sectors; each firm falls into one at random.
-        first_order: gamma, what the peers' news is worth.
         second_order: delta, what the news of the peers' peers is worth.
         rivalry: rho, what the rivals' good news costs.
         noise: Standard deviation of what cannot be foreseen.
         same_firms: Keep the characteristics, and so the network, over all quarters;
             otherwise each quarter has firms of its own.
     """
-    check_sizes(n_quarters=n_quarters, n_sectors=n_sectors)
+    check_size("n_quarters", n_quarters)
     check_range("n_firms", n_firms, 2, why="to have a peer")
     check_noise(noise)
     rng = np.random.default_rng(seed)
@@ -191,7 +165,7 @@ def economy(
 
     size = persistent(rng.exponential(size=shape) - 1)  # mean 0, variance 1
     leverage, rd, roa = (persistent(rng.standard_normal(shape)) for _ in range(3))
-    sector = persistent(rng.integers(0, n_sectors, shape))
+    sector = persistent(rng.integers(0, N_SECTORS, shape))
     known = Economy(
         size=size,
         leverage=leverage,
@@ -204,7 +178,6 @@ def economy(
         own=0.4 * roa - 0.3 * leverage,
         next_return=np.zeros(shape),
         next_roa=np.zeros(shape),
-        first_order=first_order,
         second_order=second_order,
         rivalry=rivalry,
         noise=noise,

@@ -75,7 +75,7 @@ def _scaled(share: float, choices: list[Choice]) -> list[Choice]:
     return [(share * p, name, after) for p, name, after in choices]
 
 
-def choices(state: State) -> list[Choice]:
+def _choices(state: State) -> list[Choice]:
     """What may come next: (probability, word class, next state).
 
     A state is a name and what matters later: whether the sentence is a "statement" or a
@@ -154,7 +154,7 @@ def reachable() -> list[State]:
     """Every state that can be reached, in the order in which it is found."""
     found: list[State] = [("sentence",)]
     for state in found:  # grows while it is walked
-        new = (after for _, _, after in choices(state) if after not in found)
+        new = (after for _, _, after in _choices(state) if after not in found)
         found.extend(dict.fromkeys(new))
     return found
 
@@ -288,7 +288,7 @@ def grammar() -> Grammar:
     states = reachable()
     table = np.zeros((len(words), len(states), len(states)))
     for s, state in enumerate(states):
-        for p, name, after in choices(state):
+        for p, name, after in _choices(state):
             ids = [i for i, c in enumerate(classes) if c == name]
             table[ids, s, states.index(after)] += p * _shares(len(ids))
     return Grammar(tuple(words), tuple(classes), Source(table))

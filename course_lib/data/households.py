@@ -8,10 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from course_lib.checks import check_noise, check_size, check_whole
+from course_lib.checks import check_size, check_whole
 from course_lib.optional import missing
 
 __all__ = ["Households", "draw_spending", "engel", "spending"]
+
+NOISE = 0.2  # standard deviation around `spending`
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,20 +49,16 @@ def spending(features: np.ndarray) -> np.ndarray:
     return np.sin(np.pi * x[:, :1]) + x[:, 1:2] ** 2
 
 
-def draw_spending(
-    n: int, *, n_noise: int = 20, noise: float = 0.2, seed: int | list[int]
-) -> Households:
+def draw_spending(n: int, *, n_noise: int = 20, seed: int | list[int]) -> Households:
     """Households with two relevant features and many irrelevant ones.
 
     All features are uniform on [-1, 1] and independent. The `n_noise` irrelevant ones
-    stand after the two others. `noise` is the standard deviation around `spending`; a
-    list is one seed too.
+    stand after the two others. A list is one seed too.
     """
     check_size("n", n)
     check_whole("n_noise", n_noise)
-    check_noise(noise)
     rng = np.random.default_rng(seed)
     features = rng.uniform(-1, 1, (n, 2 + n_noise))
     truth = spending(features)
-    values = truth + noise * rng.standard_normal(truth.shape)
-    return Households(features=features, values=values, truth=truth, noise=noise)
+    values = truth + NOISE * rng.standard_normal(truth.shape)
+    return Households(features=features, values=values, truth=truth, noise=NOISE)

@@ -61,12 +61,11 @@ class Digits:
     test_labels: np.ndarray  #: `M`
 
 
-def digits(*, seed: int, n_train: int | None = None, n_test: int = 597) -> Digits:
+def digits(*, seed: int) -> Digits:
     """Read scikit-learn's 1,797 digits and split them, stratified by class.
 
-    The test images depend on the seed and `n_test` alone, and a smaller training set is
-    the beginning of a larger one, so that results for growing `n_train` compare; None
-    takes all that are not for testing.
+    The first third is for testing. Of the others, any number from the beginning on have
+    the classes in equal shares too, so that results for growing training sets compare.
     """
     try:
         from sklearn.datasets import load_digits
@@ -74,12 +73,6 @@ def digits(*, seed: int, n_train: int | None = None, n_test: int = 597) -> Digit
         what = "The handwritten digits come with"
         raise missing(what, "scikit-learn", "data") from error
     images, labels = map(np.asarray, load_digits(return_X_y=True))
-    n_train = len(labels) - n_test if n_train is None else n_train
-    if min(n_train, n_test) < 1 or n_train + n_test > len(labels):
-        raise ValueError(
-            "n_train and n_test must be at least 1 and together at most "
-            f"{len(labels)}: got n_train={n_train}, n_test={n_test}."
-        )
     rng = np.random.default_rng(seed)
     shuffled = rng.permutation(len(labels))
     # The place of an image among those of its class, spread evenly from 0 to 1: sorted
@@ -89,7 +82,7 @@ def digits(*, seed: int, n_train: int | None = None, n_test: int = 597) -> Digit
         own = shuffled[labels[shuffled] == k]
         place[own] = (np.arange(len(own)) + rng.random(len(own))) / len(own)
     order = np.argsort(place)
-    test, train = order[:n_test], order[n_test : n_test + n_train]
+    test, train = order[:597], order[597:]
     scaled = (images.reshape(-1, 1, 8, 8) / 16).astype(np.float32)
     labels = labels.astype(np.int64)
     return Digits(scaled[train], labels[train], scaled[test], labels[test])

@@ -39,13 +39,12 @@ def mask_words(
     seed: int,
     vocab_size: int,
     mask_id: int,
-    n_specials: int = len(SPECIALS),
     rate: float = 0.15,
     shown: tuple[float, float, float] = (0.8, 0.1, 0.1),
 ) -> Masked:
     """Mask words of texts, `N T`, as BERT's training does.
 
-    Ids below `n_specials` are special tokens: never selected, and no random words.
+    `SPECIALS` come first; they are never selected, and no random words.
     """
     if not 0 < rate <= 1:
         raise ValueError(f"rate must be above 0 and at most 1: got {rate}.")
@@ -56,9 +55,9 @@ def mask_words(
         )
     ids = np.asarray(ids, dtype=np.int64)
     rng = np.random.default_rng(seed)
-    selected = (rng.random(ids.shape) < rate) & (ids >= n_specials)
+    selected = (rng.random(ids.shape) < rate) & (ids >= len(SPECIALS))
     fate = rng.random(ids.shape)
-    words = rng.integers(n_specials, vocab_size, ids.shape)
+    words = rng.integers(len(SPECIALS), vocab_size, ids.shape)
     hidden = np.where(
         fate < shown[0], mask_id, np.where(fate < shown[0] + shown[1], words, ids)
     )
@@ -70,7 +69,7 @@ def mask_words(
     )
 
 
-def best_guess(grammar: Grammar, masked: Masked, *, batch: int = 128) -> np.ndarray:
+def best_guess(grammar: Grammar, masked: Masked) -> np.ndarray:
     """The exact distribution of the true word at each position, if it was selected.
 
     Bayes' rule over the whole text, forward and backward through the grammar; an
@@ -87,8 +86,8 @@ def best_guess(grammar: Grammar, masked: Masked, *, batch: int = 128) -> np.ndar
     selected = same * seen + random / n_words * words
     general[grammar.mask_id] = selected[grammar.mask_id] = mask * words
     guesses = []
-    for i in range(0, len(masked.inputs), batch):
-        inputs = masked.inputs[i : i + batch]
+    for i in range(0, len(masked.inputs), 128):
+        inputs = masked.inputs[i : i + 128]
         rest = grammar.source.posterior(general[inputs])
         guess = rest * selected[inputs]
         total = guess.sum(-1, keepdims=True)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from course_lib.checks import check_choice, check_range, check_sizes
+from course_lib.checks import check_range, check_sizes
 from course_lib.optional import missing
 
 __all__ = ["Numbers", "Phrases", "numbers"]
@@ -28,8 +28,8 @@ class Phrases:
     """Numbers in the words of two languages."""
 
     values: np.ndarray  #: The numbers, `N`, int64
-    sources: tuple[str, ...]  #: Their words in the first language
-    targets: tuple[str, ...]  #: Their words in the second language
+    sources: tuple[str, ...]  #: Their words in English
+    targets: tuple[str, ...]  #: Their words in French
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,10 +52,8 @@ def numbers(
     n_combinations: int = 500,
     limit: int = 1_000_000,
     unseen: Sequence[int] = (21, 38, 46, 52, 69, 73, 85, 97),
-    source: str = "en",
-    target: str = "fr",
 ) -> Numbers:
-    """Draw numbers and write them in words.
+    """Draw numbers and write them in English and French words.
 
     Short ones are frequent, as the logarithm of a number is uniform; each occurs once.
 
@@ -67,8 +65,6 @@ def numbers(
         limit: Numbers are below this.
         unseen: Numbers from 21 to 99, such as 97, that training lacks everywhere. Their
             words are two words each, so none of them may end in 0.
-        source: Language of the first words, as num2words calls it.
-        target: Language of the second ("de", "es", "it", ...; "fr_BE" has septante).
     """
     check_sizes(n_train=n_train, n_random=n_random)
     check_range("limit", limit, 1000, 1_000_000)
@@ -95,7 +91,7 @@ def numbers(
                 f"limit={limit:,}, which leaves {len(there):,} for {asked:,}."
             )
     ours = rng.permutation(known[: n_train + n_random])
-    say = (_speaker("source", source), _speaker("target", target))
+    say = (_speaker("en"), _speaker("fr"))
     return Numbers(
         train=_phrases(ours[:n_train], *say),
         random=_phrases(ours[n_train:], *say),
@@ -114,11 +110,10 @@ def _phrases(
     )
 
 
-def _speaker(name: str, language: str) -> Callable[[int], str]:
+def _speaker(language: str) -> Callable[[int], str]:
     try:
         from num2words import CONVERTER_CLASSES
     except ImportError as error:
         raise missing("Numbers in words are made by", "num2words", "data") from error
-    check_choice(name, language, tuple(CONVERTER_CLASSES))
     converter = CONVERTER_CLASSES[language]
     return lambda value: re.sub(r"\s+", " ", converter.to_cardinal(value)).strip()

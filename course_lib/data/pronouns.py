@@ -33,11 +33,6 @@ class Pronoun:
     antecedent: str  #: The noun that it stands for
     rival: str  #: The other noun
 
-    @property
-    def nearest(self) -> str:
-        """The noun that stands closest before the pronoun."""
-        return max(self.antecedent, self.rival, key=_words(self.text).index)
-
 
 def pronouns(kind: str, n_pairs: int, *, seed: int) -> list[Pronoun]:
     """Draw pairs of sentences, all different, of one of the `KINDS`.

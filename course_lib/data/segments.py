@@ -19,6 +19,7 @@ __all__ = ["Continuations", "continuations", "frame", "masked_segments"]
 
 _PAD, _CLS, _SEP = (SPECIALS.index(name) for name in ("[PAD]", "[CLS]", "[SEP]"))
 KINDS = ("statement, singular", "statement, plural", "question")
+LONGEST = (8, 5)  # words of a beginning and of an end
 
 
 def frame(
@@ -28,7 +29,6 @@ def frame(
     length: int | None = None,
     cls_id: int = _CLS,
     sep_id: int = _SEP,
-    pad_id: int = _PAD,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Lay segments out as `[CLS] first [SEP]` or `[CLS] first [SEP] second [SEP]`.
 
@@ -54,7 +54,7 @@ def frame(
             f"length must hold the longest row, special tokens included: got {length} "
             f"for {longest}."
         )
-    ids = np.full((len(firsts), length), pad_id, dtype=np.int64)
+    ids = np.full((len(firsts), length), _PAD, dtype=np.int64)
     types = np.zeros_like(ids)
     for row, (a, b) in enumerate(zip(firsts, rest, strict=True)):
         middle, end = len(a) + 2, sizes[row]
@@ -66,11 +66,7 @@ def frame(
 
 
 def masked_segments(
-    n: int,
-    length: int,
-    *,
-    seed: int | tuple[int, ...],
-    shown: tuple[float, float, float] = (0.8, 0.1, 0.1),
+    n: int, length: int, *, seed: int | tuple[int, ...]
 ) -> tuple[Masked, tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Masked language modeling on the grammar: masked texts, cut into two segments.
 
@@ -88,7 +84,6 @@ def masked_segments(
         seed=int(seeds[1]),
         vocab_size=language.vocab_size,
         mask_id=language.mask_id,
-        shown=shown,
     )
     cuts = np.random.default_rng(seeds).integers(1, length, n)
     ids, types = frame(*_cut(masked.inputs, cuts))
@@ -110,15 +105,9 @@ class Continuations:
     labels: np.ndarray  #: 1 if the end fits, else 0, `N`
     #: What the beginning and the end belong to, indices into `KINDS`, `N 2`.
     kinds: np.ndarray
-    #: Of the grammar itself: an end that does not fit has probability 0.
-    best_accuracy: float = 1.0
-    #: Of a logistic regression on counts of words, in the long run.
-    bag_accuracy: float = 0.5
 
 
-def continuations(
-    n: int, *, seed: int, longest_first: int = 8, longest_second: int = 5
-) -> Continuations:
+def continuations(n: int, *, seed: int) -> Continuations:
     """Sentences of the grammar, cut before their main verb; half of the ends swapped.
 
     The beginning is a statement about one or about many, or a question, and so is the
@@ -133,9 +122,8 @@ def continuations(
     kinds = rng.integers(0, len(KINDS), (n, 2))
     away = rng.integers(1, len(KINDS), n)
     kinds[:, 1] = (kinds[:, 0] + np.where(labels == 1, 0, away)) % len(KINDS)
-    longest = (longest_first, longest_second)
-    sides = [_draw(rng, kinds[:, side], side, longest[side]) for side in (0, 1)]
-    tokens, types = frame(*sides, length=longest_first + longest_second + 3)
+    sides = [_draw(rng, kinds[:, side], side, LONGEST[side]) for side in (0, 1)]
+    tokens, types = frame(*sides, length=sum(LONGEST) + 3)
     return Continuations(tokens, types, labels, kinds)
 
 

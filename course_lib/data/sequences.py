@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from course_lib.checks import check_lengths, check_size, check_sizes
+from course_lib.checks import check_lengths, check_sizes
 
 __all__ = ["NextToken", "Pairs", "induction", "reversal"]
 
@@ -69,20 +69,17 @@ def induction(n: int, *, seed: int, n_pairs: int = 16, n_symbols: int = 8) -> Ne
     return NextToken(text[:, :-1], text[:, 1:], n_symbols + 1, best[1:], 1 / n_symbols)
 
 
-def reversal(
-    n: int, *, seed: int, max_length: int = 12, min_length: int = 4, n_symbols: int = 8
-) -> Pairs:
+def reversal(n: int, *, seed: int, max_length: int = 12, min_length: int = 4) -> Pairs:
     """Random symbols, to be written backwards.
 
-    Symbols are 1 to `n_symbols`, followed by `<start>` and `<end>`; sources have
+    Symbols are 1 to 8, followed by `<start>` and `<end>`; sources have
     `min_length` to `max_length` of them.
     """
     check_lengths(min_length, max_length)
-    check_size("n_symbols", n_symbols)
     rng = np.random.default_rng(seed)
     lengths = rng.integers(min_length, max_length + 1, n)
-    symbols = rng.integers(1, n_symbols + 1, (n, max_length))
-    start, end = n_symbols + 1, n_symbols + 2
+    symbols = rng.integers(1, 9, (n, max_length))
+    start, end = 9, 10
     sources = np.where(np.arange(max_length) < lengths[:, None], symbols, PAD)
     targets = np.full((n, max_length + 2), PAD)
     targets[:, 0] = start
@@ -90,4 +87,4 @@ def reversal(
     mirrored = np.take_along_axis(sources, np.maximum(back, 0), axis=1)
     targets[:, 1:-1] = np.where(back >= 0, mirrored, PAD)
     targets[np.arange(n), lengths + 1] = end
-    return Pairs(sources, targets, lengths, n_symbols + 3, start, end, 1.0)
+    return Pairs(sources, targets, lengths, 11, start, end, 1.0)

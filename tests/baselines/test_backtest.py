@@ -13,7 +13,6 @@ from course_lib.baselines import (
     backtest,
     diebold_mariano,
     random_walk,
-    rolling_origins,
     vector_autoregression,
 )
 
@@ -22,8 +21,8 @@ pytest.importorskip("statsmodels")
 H = 5
 METHODS = {
     "random walk": random_walk,
-    "AR": autoregression(max_lags=3),
-    "VAR": vector_autoregression(max_lags=3),
+    "AR": autoregression(),
+    "VAR": vector_autoregression(),
 }
 
 
@@ -38,17 +37,10 @@ def series():
     return y
 
 
-def test_origins_leave_their_horizons():
-    assert rolling_origins(13, horizon=3, first=7).tolist() == [7, 8, 9]
-    assert rolling_origins(29, horizon=3, first=7, last=20, every=3).tolist() == [
-        *(7, 10, 13, 16, 19)
-    ]
-
-
 @pytest.mark.parametrize("refit_every", [1, 3])
 @pytest.mark.parametrize("name", METHODS)
 def test_the_future_changes_no_forecast(series, name, refit_every):
-    at = rolling_origins(len(series), horizon=H, first=101, every=5)
+    at = np.arange(101, len(series) - H, 5)
     before = backtest(METHODS[name], series, at, H, refit_every=refit_every)
     for i in (0, 3, 4):
         changed = series.copy()
@@ -153,7 +145,7 @@ def test_noise_without_memory_is_forecast_by_its_mean():
 
 
 def test_the_true_model_wins_and_the_test_says_so(series):
-    at = rolling_origins(len(series), horizon=1, first=60)
+    at = np.arange(60, len(series) - 1)
     walk, var = (backtest(METHODS[m], series, at, 1) for m in ("random walk", "VAR"))
     assert (var.relative_to(walk) < 0.9).all()
     found = diebold_mariano(var.losses(1), walk.losses(1), lags=1)
@@ -213,7 +205,7 @@ LEVELS = (0.1, 0.5, 0.9)
 
 
 def test_quantiles_are_marked_by_the_pinball_loss(series):
-    at = rolling_origins(len(series), horizon=H, first=60)
+    at = np.arange(60, len(series) - H)
     made = backtest(normal_quantiles, series, at, H)
     assert made.forecasts.shape == (len(at), H, 2, 3)
     by_hand = np.mean(
@@ -232,7 +224,7 @@ def test_quantiles_are_marked_by_the_pinball_loss(series):
 
 def test_a_random_walks_own_quantiles_cover_what_they_say():
     y = np.random.default_rng(5).standard_normal((2003, 1)).cumsum(0)
-    at = rolling_origins(len(y), horizon=3, first=500, every=3)
+    at = np.arange(500, len(y) - 3, 3)
     made = backtest(normal_quantiles, y, at, 3)
     assert made.inside.mean(0)[:, 0] == pytest.approx([0.8] * 3, abs=0.05)
     middle = made.forecasts[..., 1:2]
@@ -244,7 +236,7 @@ def test_a_random_walks_own_quantiles_cover_what_they_say():
 def test_growth_from_1985_to_2007_is_forecast_better_by_an_autoregression():
     macro = data.macro()
     first, last = (macro.quarters.index(quarter) for quarter in ("1985Q1", "2007Q3"))
-    at = rolling_origins(len(macro.values), horizon=8, first=first, last=last)
+    at = np.arange(first, last + 1)
     assert len(at) == 91
     growth = macro.values[:, :1]
     walk, ar = (backtest(m, growth, at, 8) for m in (random_walk, autoregression()))
@@ -255,9 +247,9 @@ def test_growth_from_1985_to_2007_is_forecast_better_by_an_autoregression():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda y: rolling_origins(13, horizon=3, first=10), "from 0 to 9.*got 10"),
-        (lambda y: rolling_origins(13, horizon=3, first=5, last=4), "in order"),
-        (lambda y: rolling_origins(13, horizon=0, first=5), "horizon must be"),
+        (lambda y: backtest(random_walk, y[:13], [3, 10], 3), "from 0 to 9.*to 10"),
+        (lambda y: backtest(random_walk, y, [-1], 3), "got -1 to -1"),
+        (lambda y: backtest(random_walk, y, [9], 0), "horizon must be"),
         (lambda y: backtest(random_walk, y[:, 0], [9], 2), "series must be T C"),
         (lambda y: backtest(random_walk, y, [len(y) - 2], 2), "steps are left"),
         (lambda y: backtest(random_walk, y, [9], 2, refit_every=0), "refit_every"),
@@ -276,7 +268,6 @@ def test_growth_from_1985_to_2007_is_forecast_better_by_an_autoregression():
         (lambda y: backtest(random_walk, y, [99], 2).pinball((0.5,)), "got 1 levels"),
         (lambda y: diebold_mariano(y[:, 0], y[:, 0], lags=1), "different losses"),
         (lambda y: diebold_mariano(y[:3, 0], y[:4, 0], lags=1), "same origins"),
-        (lambda y: autoregression(max_lags=0), "max_lags"),
     ],
 )
 def test_refusals_say_the_rule(series, call, words):

@@ -7,7 +7,7 @@ import pytest
 
 from course_lib import data
 from course_lib.baselines import conditional_logit
-from course_lib.baselines.conditional_logit import logit_weights
+from course_lib.baselines.conditional_logit import ConditionalLogit
 from course_lib.data.firms import TRUE_THETA
 
 pytest.importorskip("scipy")
@@ -19,9 +19,14 @@ def fit(e):
     return conditional_logit(e.inputs, e.pairs, e.last_return, e.next_return)
 
 
+def chosen(pairs, theta):
+    nothing = np.zeros(0)
+    return ConditionalLogit(theta, 0.0, nothing, nothing).weights(pairs)
+
+
 def test_weights_are_choice_probabilities_over_the_others(rng):
     pairs, theta = rng.standard_normal((Q, N, N, P)), rng.standard_normal(P)
-    weights = logit_weights(pairs, theta)
+    weights = chosen(pairs, theta)
     for q, i in np.ndindex(Q, N):
         heights = [np.exp(pairs[q, i, j] @ theta) * (i != j) for j in range(N)]
         np.testing.assert_allclose(weights[q, i], np.array(heights) / sum(heights))
@@ -91,7 +96,7 @@ def test_no_better_fit_is_found_around_the_solution(rng):
     ).sum()
     for _ in range(50):
         theta = found.theta + rng.normal(0, 0.05, 4)
-        peers = np.einsum("qij,qj->qi", logit_weights(e.pairs, theta), e.last_return)
+        peers = np.einsum("qij,qj->qi", chosen(e.pairs, theta), e.last_return)
         x = np.concatenate([e.inputs, np.ones((31, 11, 1)), peers[..., None]], -1)
         x = x.reshape(31 * 11, -1)
         left = e.next_return.ravel() - x @ np.linalg.lstsq(x, e.next_return.ravel())[0]

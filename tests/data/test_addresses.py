@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from course_lib import data
+from course_lib.data.addresses import _clean
 
 
 @pytest.fixture(scope="module")
@@ -47,8 +48,8 @@ def drawn(addresses):
 def test_only_what_the_president_said_is_kept(raw, clean):
     if clean is None:
         clean = "So it ended .... And I slept."
-    assert data.clean_address(raw).startswith(clean)
-    assert bool(data.clean_address(raw)) == bool(clean)
+    assert _clean(raw).startswith(clean)
+    assert bool(_clean(raw)) == bool(clean)
 
 
 def test_the_package_that_has_the_texts_is_named_with_its_extra(monkeypatch):
@@ -110,19 +111,3 @@ def test_paragraphs_know_their_address(addresses, drawn):
         for field in ("occasion", "year", "president", "party", "spoken", "held_out"):
             assert getattr(drawn, field)[k] == getattr(address, field), field
     assert min(len(text.split()) for text in drawn.text) >= 40
-
-
-def test_each_address_has_a_draw_of_its_own(addresses, drawn):
-    """What is cleaned from one, and how many another gives, moves no other draw."""
-    fewer = data.paragraphs(most=5)
-    assert set(fewer.text) < set(drawn.text)
-    other = data.paragraphs(seed=1)
-    assert len(other.text) == len(drawn.text)
-    assert len(set(other.text) & set(drawn.text)) < 0.5 * len(drawn.text)
-
-
-@pytest.mark.parametrize("settings", [{"shortest": 0}, {"most": 0}, {"most": 2.5}])
-def test_refusals_say_what_came(settings):
-    (name,) = settings
-    with pytest.raises(ValueError, match=f"{name} must be .* at least 1"):
-        data.paragraphs(**settings)

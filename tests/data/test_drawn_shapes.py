@@ -108,13 +108,13 @@ def test_the_matched_filter_finds_the_drawing_of_least_squared_error():
     x = images[:, 0].reshape(61, 144).astype(np.float64)
     errors = np.full((len(SHAPES), 61), np.inf)
     for k, name in enumerate(SHAPES):
-        for drawing in _drawings(name, 12, 2, 3):
+        for drawing in _drawings(name, 12):
             for place in np.ndindex(12, 12):
                 d = np.roll(drawing, place, (0, 1)).ravel()
                 brightness = np.maximum(x @ d / (d @ d), 0)
                 error = ((x - brightness[:, None] * d) ** 2).sum(1)
                 errors[k] = np.minimum(errors[k], error)
-    found = data.matched_filter(images, n_radii=2, n_angles=3)
+    found = data.matched_filter(images)
     np.testing.assert_array_equal(found, errors.argmin(0))
 
 

@@ -35,12 +35,10 @@ def test_without_statsmodels_the_error_names_the_extra(monkeypatch):
 
 
 def test_values_scatter_around_the_truth_by_the_noise():
-    sample = draw_spending(20_000, noise=0.5, seed=1)
+    sample = draw_spending(20_000, seed=1)
     error = sample.values - sample.truth
-    assert error.std() == pytest.approx(0.5, rel=0.03)
-    assert abs(error.mean()) < 0.02
-    exact = draw_spending(7, noise=0.0, seed=1)
-    assert exact.values == pytest.approx(draw_spending(7, seed=1).truth)
+    assert error.std() == pytest.approx(sample.noise, rel=0.03)
+    assert abs(error.mean()) < 0.01
 
 
 def test_shapes_and_ranges():
@@ -71,11 +69,6 @@ def test_the_truth_looks_at_the_first_two_features_only():
         (lambda: draw_spending(0, seed=0), "n must be a whole number of at least 1"),
         (lambda: draw_spending(-3, seed=0), "n must be a whole number of at least 1"),
         (lambda: draw_spending(3, n_noise=-1, seed=0), "n_noise must be a whole"),
-        (
-            lambda: draw_spending(3, noise=-0.1, seed=0),
-            "noise must be a standard deviation",
-        ),
-        (lambda: draw_spending(3, noise=float("nan"), seed=0), "noise must be a stand"),
     ],
 )
 def test_errors_say_the_rule(call, words):
