@@ -131,6 +131,29 @@ def test_padding_at_the_end_changes_nothing(wing, rng, name, position):
     assert_close(padded[:, : alone.shape[1]], alone)
 
 
+@each(
+    ("name", "position"),
+    placed(["GPT", "BERTForMaskedLM"]),
+    nnx=[("GPT", "learned"), ("GPT", "sinusoidal"), ("BERTForMaskedLM", "relative")],
+)
+def test_padding_in_front_changes_nothing(wing, rng, name, position):
+    """With a cache neither, which begins with the padding."""
+    case = MODELS[name]
+    model = case.random(wing, position=position)
+    ids = case.draw(rng)[0]
+    alone = [wing.numpy(model(wing.array(ids[b : b + 1, 3 * b :])))[0] for b in (0, 1)]
+    mask = np.arange(ids.shape[1]) >= np.array([0, 3])[:, None, None, None]
+    found = wing.numpy(model(wing.array(ids), mask=wing.array(mask)))
+    for b in (0, 1):
+        assert_close(found[b, 3 * b :], alone[b])
+    if name == "GPT":
+        cache = model.begin(2, ids.shape[1])
+        begun = mask[..., :4] if wing.name == "torch" else mask  # of the whole room
+        model(wing.array(ids[:, :4]), mask=wing.array(begun), cache=cache)
+        rest = model(wing.array(ids[:, 4:]), mask=wing.array(mask), cache=cache)
+        assert_close(wing.numpy(rest), found[:, 4:])
+
+
 @each("name", MASKED, nnx=["Seq2Seq"])
 def test_a_sequence_of_nothing_but_padding_is_finite(wing, rng, name):
     case = MODELS[name]

@@ -65,7 +65,7 @@ class GPT(nnx.Module):
         x = self.tokens(ids)
         if self.config.scale_embeddings:
             x = x * jnp.asarray(self.config.d_model**0.5, x.dtype)
-        x = self.dropout(self.positions.add(x, offset))  # B T D
+        x = self.dropout(self.positions.add(x, offset, mask))  # B T D
         bias = self.positions.bias(ids.shape[1], n_keys, offset, like=x)
         for i, block in enumerate(self.blocks):
             layer = cache and cache[i]

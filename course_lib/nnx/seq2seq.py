@@ -98,7 +98,9 @@ class Seq2Seq(nnx.Module):
     ) -> Float[Array, "B S D"]:
         """Read the source: the memory, one vector a token."""
         check_ids("source", source, self.config.vocab_size)
-        x, bias = self._embed(source, self.source_tokens, self.source_positions)
+        x, bias = self._embed(
+            source, self.source_tokens, self.source_positions, mask=source_mask
+        )
         for block in self.encoder:
             x = block(x, mask=source_mask, score_bias=bias)
         return self.encoder_norm(x)
@@ -164,11 +166,12 @@ class Seq2Seq(nnx.Module):
         tokens: Embedding,
         positions: Positions,
         cache: KVCache | None = None,
+        mask: Array | None = None,
     ) -> tuple[Array, Array | None]:
         """Vectors of tokens at their positions, and the bias of their scores."""
         offset, n_keys = span(cache, ids.shape[1])
         x = tokens(ids)  # B T D
         if self.config.scale_embeddings:
             x = x * math.sqrt(self.config.d_model)
-        x = self.dropout(positions.add(x, offset))
+        x = self.dropout(positions.add(x, offset, mask))
         return x, positions.bias(ids.shape[1], n_keys, offset, like=x)

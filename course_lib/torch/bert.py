@@ -65,7 +65,9 @@ class BERT(nn.Module):
         check_ids("ids", ids, self.config.vocab_size)
         check_token_types(token_types, ids.shape)
         types = torch.zeros_like(ids) if token_types is None else token_types
-        x = self.positions.add(self.tokens(ids) + self.token_types(types))  # B T D
+        x = self.positions.add(
+            self.tokens(ids) + self.token_types(types), mask=mask
+        )  # B T D
         x = self.dropout(self.embedding_norm(x))
         bias = self.positions.bias(ids.shape[1], ids.shape[1], 0, like=x)
         for block in self.blocks:

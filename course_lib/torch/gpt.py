@@ -60,15 +60,16 @@ class GPT(nn.Module):
         """Logits of the next token at each position.
 
         `mask` is True where a position may attend, besides the past that it always may:
-        `padding_mask_from_ids(ids, pad_id)` hides padding, wherever it stands. `cache`
-        holds what came before `ids`, and takes them in.
+        `padding_mask_from_ids(ids, pad_id)` hides padding, wherever it stands, and
+        positions are counted from the first token that it shows. `cache` holds what
+        came before `ids`, and takes them in.
         """
         check_ids("ids", ids, self.config.vocab_size)
         offset, n_keys = span(cache, ids.shape[1])
         x = self.tokens(ids)
         if self.config.scale_embeddings:  # by a number of the table's own dtype
             x = x * torch.tensor(self.config.d_model**0.5, dtype=x.dtype).item()
-        x = self.dropout(self.positions.add(x, offset))  # B T D
+        x = self.dropout(self.positions.add(x, offset, mask))  # B T D
         bias = self.positions.bias(ids.shape[1], n_keys, offset, like=x)
         for i, block in enumerate(self.blocks):
             layer = cache and cache[i]

@@ -8,8 +8,11 @@ stay shut. Without weights it is a frozen dataclass, with weights a module.
 from dataclasses import dataclass
 from typing import Any
 
+import jax.numpy as jnp
 from jax import Array
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
+
+from course_lib.checks import stated
 
 __all__ = ["NoPositions", "Positions"]
 
@@ -19,7 +22,12 @@ class Positions:
 
     max_len: int | None = None  # how many positions there are; None means any number
 
-    def add(self, x: Float[Array, "*B T D"], offset: int | Int[Array, ""] = 0) -> Array:
+    def add(
+        self,
+        x: Float[Array, "*B T D"],
+        offset: int | Int[Array, ""] = 0,
+        mask: Bool[Array, "..."] | None = None,
+    ) -> Array:
         """Tokens with their positions in them, the first of which is `offset`."""
         return x
 
@@ -40,6 +48,17 @@ class Positions:
         The first query stands at key `offset`; the dtype is that of `like`.
         """
         return None
+
+
+def rows_of(table: Any, x: Array, offset: Any, mask: Array | None) -> Array:
+    """A row of a table of positions for each token: `T D`, or of each text `B T D`."""
+    n = x.shape[-2]
+    if mask is None or mask.ndim != 4 or mask.shape[1:3] != (1, 1):
+        return table(n, offset, like=x)
+    in_front = mask[:, 0, 0].argmax(axis=-1, keepdims=True)  # B 1
+    places = (offset + jnp.arange(n) - in_front).clip(0)
+    first = stated(offset)
+    return table(table.max_len if first is None else first + n, like=x)[places]
 
 
 @dataclass(frozen=True)

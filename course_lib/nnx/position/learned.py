@@ -12,11 +12,11 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 from jax import Array
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from course_lib.checks import check_even, check_positions, check_size, check_sizes
 from course_lib.nnx.embedding import Embedding
-from course_lib.nnx.position.base import Positions
+from course_lib.nnx.position.base import Positions, rows_of
 
 __all__ = ["Learned", "Learned2D"]
 
@@ -42,9 +42,14 @@ class Learned(Positions, nnx.Module):
         rows = jax.lax.dynamic_slice_in_dim(table, offset, n_positions)
         return rows if like is None else rows.astype(like.dtype)
 
-    def add(self, x: Float[Array, "*B T D"], offset: int | Int[Array, ""] = 0) -> Array:
+    def add(
+        self,
+        x: Float[Array, "*B T D"],
+        offset: int | Int[Array, ""] = 0,
+        mask: Bool[Array, "..."] | None = None,
+    ) -> Array:
         """Eq. 1."""
-        return x + self(x.shape[-2], offset, like=x)
+        return x + rows_of(self, x, offset, mask)
 
 
 class Learned2D(Positions, nnx.Module):
@@ -66,7 +71,12 @@ class Learned2D(Positions, nnx.Module):
         )
         return jnp.concatenate(cells, axis=-1).reshape(-1, 2 * shape[-1])  # P D
 
-    def add(self, x: Float[Array, "*B T D"], offset: int | Int[Array, ""] = 0) -> Array:
+    def add(
+        self,
+        x: Float[Array, "*B T D"],
+        offset: int | Int[Array, ""] = 0,
+        mask: Bool[Array, "..."] | None = None,
+    ) -> Array:
         """Eq. 2. Tokens in front of the cells, such as [CLS], stand nowhere."""
         cells = self()
         front, grid = jnp.split(x, [x.shape[-2] - len(cells)], axis=-2)

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from flax import nnx
 from jax import Array
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from course_lib.checks import (
     check_even,
@@ -21,7 +21,7 @@ from course_lib.checks import (
     check_size,
     stated,
 )
-from course_lib.nnx.position.base import Positions
+from course_lib.nnx.position.base import Positions, rows_of
 
 __all__ = ["Sinusoidal", "sinusoidal"]
 
@@ -74,9 +74,14 @@ class Sinusoidal(Positions, nnx.Module):
         table = jnp.asarray(_waves(np.arange(self.n_rows), *self.form), dtype)
         return jax.lax.dynamic_slice_in_dim(table, offset, n_positions)
 
-    def add(self, x: Float[Array, "*B T D"], offset: int | Int[Array, ""] = 0) -> Array:
+    def add(
+        self,
+        x: Float[Array, "*B T D"],
+        offset: int | Int[Array, ""] = 0,
+        mask: Bool[Array, "..."] | None = None,
+    ) -> Array:
         """Eq. 1, added to the tokens."""
-        return x + self(x.shape[-2], offset, like=x)
+        return x + rows_of(self, x, offset, mask)
 
 
 def _waves(

@@ -9,12 +9,12 @@ standard deviation 0.02 (Radford et al. 2019, GPT-2's code).
 """
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from course_lib.checks import check_even, check_positions, check_size, check_sizes
 from course_lib.torch.embedding import Embedding
-from course_lib.torch.position.base import Positions
+from course_lib.torch.position.base import Positions, rows_of
 
 __all__ = ["Learned", "Learned2D"]
 
@@ -39,9 +39,14 @@ class Learned(Positions, nn.Module):
         rows = self.table.weight[offset : offset + n_positions]
         return rows if like is None else rows.to(like.dtype)
 
-    def add(self, x: Float[Tensor, "*B T D"], offset: int = 0) -> Tensor:
+    def add(
+        self,
+        x: Float[Tensor, "*B T D"],
+        offset: int = 0,
+        mask: Bool[Tensor, "..."] | None = None,
+    ) -> Tensor:
         """Eq. 1."""
-        return x + self(x.shape[-2], offset, like=x)
+        return x + rows_of(self, x, offset, mask)
 
 
 class Learned2D(Positions, nn.Module):
@@ -64,7 +69,12 @@ class Learned2D(Positions, nn.Module):
         cells = rows[:, None].expand(shape), columns[None].expand(shape)
         return torch.cat(cells, dim=-1).flatten(0, 1)  # P D
 
-    def add(self, x: Float[Tensor, "*B T D"], offset: int = 0) -> Tensor:
+    def add(
+        self,
+        x: Float[Tensor, "*B T D"],
+        offset: int = 0,
+        mask: Bool[Tensor, "..."] | None = None,
+    ) -> Tensor:
         """Eq. 2. Tokens in front of the cells, such as [CLS], stand nowhere."""
         cells = self()
         front, grid = x.split([x.shape[-2] - len(cells), len(cells)], dim=-2)

@@ -8,11 +8,11 @@ Vaswani et al. 2017, section 3.5, arXiv:1706.03762.
 from typing import Any
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from course_lib.checks import check_even, check_positions, check_positive, check_size
-from course_lib.torch.position.base import Positions
+from course_lib.torch.position.base import Positions, rows_of
 
 __all__ = ["Sinusoidal", "sinusoidal"]
 
@@ -69,9 +69,14 @@ class Sinusoidal(Positions, nn.Module):
         rows = _waves(torch.arange(offset, offset + n_positions), *self.form)
         return rows.to(like.device, like.dtype)
 
-    def add(self, x: Float[Tensor, "*B T D"], offset: int = 0) -> Tensor:
+    def add(
+        self,
+        x: Float[Tensor, "*B T D"],
+        offset: int = 0,
+        mask: Bool[Tensor, "..."] | None = None,
+    ) -> Tensor:
         """Eq. 1, added to the tokens."""
-        return x + self(x.shape[-2], offset, like=x)
+        return x + rows_of(self, x, offset, mask)
 
 
 def _waves(places: Tensor, d_model: int, base: float, interleaved: bool) -> Tensor:
