@@ -8,16 +8,16 @@ half": i with i + Dh/2), where the paper pairs neighbors. For texts longer than 
 the training, angles are stretched: `RotaryScaling` has the rules.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
 from jaxtyping import Float, Int
 
 from course_lib.checks import check_even, check_positive, check_rotary
-from course_lib.config.rotary import RotaryScaling, speeds
+from course_lib.config.rotary import RotaryScaling
 from course_lib.nnx.position.base import Positions
+from course_lib.nnx.position.turns import keep_speeds, turns
 
 __all__ = ["Rotary"]
 
@@ -30,28 +30,19 @@ class Rotary(Positions):
     base: float = 10000.0
     scaling: RotaryScaling | None = None
     pace: float = 1.0
-    _speeds: tuple[float, ...] = field(
-        default=(), init=False, repr=False, compare=False
-    )
 
     def __post_init__(self):
         check_positive("pace", self.pace)
         check_even("d_head", self.d_head)
         check_positive("base", self.base)
-        found = speeds(self.d_head, self.base, self.scaling, self.pace)
-        object.__setattr__(self, "_speeds", found)
+        keep_speeds(self)
 
     def __call__(
         self, x: Float[Array, "*B T Dh"], offset: int | Int[Array, ""] = 0
     ) -> Float[Array, "*B T Dh"]:
         """Turn queries or keys, the first of which stands at `offset`."""
         check_rotary(x.shape, self.d_head)
-        # Angles of large positions need at least 32 bits, whatever the queries have.
-        wide = jnp.promote_types(x.dtype, jnp.float32)
-        speeds = np.array(self._speeds, wide)  # a constant also of compiled programs
-        angles = (offset + jnp.arange(x.shape[-2]))[:, None] * speeds  # T Dh/2
-        size = 1.0 if self.scaling is None else self.scaling.amplitude
-        cos, sin = ((size * f(angles)).astype(x.dtype) for f in (jnp.cos, jnp.sin))
+        cos, sin = turns(self, x, offset)  # T Dh/2
         first, second = jnp.split(x, 2, axis=-1)
         turned = first * cos - second * sin, second * cos + first * sin
         return jnp.concatenate(turned, axis=-1)

@@ -8,16 +8,16 @@ half": i with i + Dh/2), where the paper pairs neighbors. For texts longer than 
 the training, angles are stretched: `RotaryScaling` has the rules.
 """
 
-from dataclasses import dataclass, field
-from functools import lru_cache
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from course_lib.checks import check_even, check_positive, check_rotary
-from course_lib.config.rotary import RotaryScaling, speeds
+from course_lib.config.rotary import RotaryScaling
 from course_lib.torch.position.base import Positions
+from course_lib.torch.position.turns import keep_speeds, turns
 
 __all__ = ["Rotary"]
 
@@ -36,26 +36,19 @@ class Rotary(Positions):
     base: float = 10000.0
     scaling: RotaryScaling | None = None
     pace: float = 1.0
-    _speeds: tuple[float, ...] = field(
-        default=(), init=False, repr=False, compare=False
-    )
 
     def __post_init__(self):
         check_positive("pace", self.pace)
         check_even("d_head", self.d_head)
         check_positive("base", self.base)
-        found = speeds(self.d_head, self.base, self.scaling, self.pace)
-        object.__setattr__(self, "_speeds", found)
+        keep_speeds(self)
 
     def __call__(
         self, x: Float[Tensor, "*B T Dh"], offset: int = 0
     ) -> Float[Tensor, "*B T Dh"]:
         """Turn queries or keys, the first of which stands at `offset`."""
         check_rotary(x.shape, self.d_head)
-        # Queries, keys and layers share their turns, of which no trace may keep any.
-        plain = type(x) is Tensor and not torch.compiler.is_compiling()
-        turns = _kept_turns if plain else _turns
-        cos, sin = turns(self, offset, x.shape[-2], x.dtype, x.device)
+        cos, sin = turns(self, x, offset)  # T Dh/2
         first, second = x.chunk(2, dim=-1)
         turned = first * cos - second * sin, second * cos + first * sin
         return torch.cat(turned, dim=-1)
@@ -64,19 +57,3 @@ class Rotary(Positions):
     def rotary(self) -> "Rotary":
         """This: attention calls it in every layer."""
         return self
-
-
-def _turns(
-    rotary: Rotary, offset: int, n: int, dtype: torch.dtype, device: torch.device
-) -> tuple[Tensor, ...]:
-    """Cosines and sines of eq. 1's angles, `T Dh/2`."""
-    # Angles of large positions need at least 32 bits, whatever the queries have.
-    wide = torch.promote_types(dtype, torch.float32)
-    speeds = torch.tensor(rotary._speeds, dtype=wide).to(device, non_blocking=True)
-    angles = torch.arange(offset, offset + n, device=device)[:, None] * speeds
-    size = 1.0 if rotary.scaling is None else rotary.scaling.amplitude
-    return tuple((size * f(angles)).to(dtype) for f in (torch.cos, torch.sin))
-
-
-# Made outside of inference mode: what is made in it could not train afterwards.
-_kept_turns = lru_cache(maxsize=8)(torch.inference_mode(False)(_turns))
