@@ -169,7 +169,7 @@ def in_order(
         columns: A token of each row, from place `given.start` on. One below 0 says that
             there was none to choose.
     """
-    words, n = _words(given.stops), given.uniforms.shape[1]
+    words, n = stop_words(given.stops), given.uniforms.shape[1]
     texts: list[list[int]] = [[] for _ in given.ids]
     said, going = [0] * len(texts), set(range(len(texts)))
     for t, column in enumerate(columns, given.start):
@@ -180,12 +180,12 @@ def in_order(
                 continue
             text = texts[row]
             text.append(token)
-            sure, ended = _sure(text, words)
+            stays, ended = sure(text, words)
             if not ended and len(text) == n:
-                sure, ended = n, True
-            for new in text[said[row] : sure]:
+                stays, ended = n, True
+            for new in text[said[row] : stays]:
                 yield row, new
-            said[row] = sure
+            said[row] = stays
             if ended:
                 going.remove(row)
         if not going:
@@ -201,30 +201,17 @@ def check_scored(scores: Any, where: str) -> None:
         )
 
 
-def until_stop(text: list[int], stops: np.ndarray) -> list[int]:
-    """What stands before the first stop word to be complete, the longest of several."""
-    words = _words(stops)
-    for end in range(1, len(text) + 1):
-        if word := _complete(text, end, words):
-            return text[: end - len(word)]
-    return text
-
-
-def _words(stops: np.ndarray) -> list[list[int]]:
+def stop_words(stops: np.ndarray) -> list[list[int]]:
     """Stop words without what fills them up, the longest first."""
     words = [[i for i in row if i != -1] for row in stops.tolist()]
     return sorted(words, key=len, reverse=True)
 
 
-def _complete(text: list[int], end: int, words: list[list[int]]) -> list[int] | None:
-    """The first of the stop words that the text's first `end` tokens end with."""
-    return next((w for w in words if text[max(0, end - len(w)) : end] == w), None)
-
-
-def _sure(text: list[int], words: list[list[int]]) -> tuple[int, bool]:
+def sure(text: list[int], words: list[list[int]]) -> tuple[int, bool]:
     """How many tokens stay, whatever comes next; whether a stop word ends the text."""
-    if word := _complete(text, len(text), words):
-        return len(text) - len(word), True
+    for word in words:
+        if text[-len(word) :] == word:
+            return len(text) - len(word), True
     begun = (k for word in words for k in range(1, len(word)) if text[-k:] == word[:k])
     return len(text) - max(begun, default=0), False
 

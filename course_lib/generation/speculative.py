@@ -17,7 +17,12 @@ import numpy as np
 
 from course_lib.checks import check_size
 from course_lib.config.sampling import Sampling
-from course_lib.generation.inputs import GenerationInputs, check_scored, until_stop
+from course_lib.generation.inputs import (
+    GenerationInputs,
+    check_scored,
+    stop_words,
+    sure,
+)
 
 Reader = Callable[[list[int], int], np.ndarray]  # (text, n) -> the last n rows, `n V`
 Choice = Callable[[np.ndarray], int]  # weights -> the place drawn in proportion to them
@@ -108,9 +113,9 @@ def speculate(
     check_size("n_draft", n_draft)
     start, n_new = int(given.lengths[row]), given.uniforms.shape[1]
     text, end = given.ids[row, :start].tolist(), start + n_new
-    tokens: list[int] = []
+    words, stays, ended = stop_words(given.stops), 0, False
     n_reads = n_tested = n_accepted = 0
-    while len(text) < end:
+    while len(text) < end and not ended:
         guess, q = list(text), []
         for _ in range(min(n_draft, end - len(text) - 1)):
             q.append(draft(guess, 1)[-1])
@@ -122,8 +127,10 @@ def speculate(
         new = verify(p, np.array(q), drafted, choose)
         n_reads, n_accepted = n_reads + 1, n_accepted + len(new) - 1
         n_tested += min(len(new), len(drafted))
-        text += new
-        tokens = until_stop(text[start:], given.stops)
-        if len(tokens) < len(text) - start:
-            break
+        for token in new:
+            text.append(token)
+            stays, ended = sure(text[start:], words)
+            if ended:
+                break
+    tokens = text[start : start + stays if ended else end]
     return Speculation(tokens, n_reads, n_tested, n_accepted)

@@ -6,8 +6,10 @@ once. The loop is in write.py.
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from flax import nnx
 
 from course_lib.config.sampling import Sampling
@@ -75,14 +77,13 @@ def _columns(
     at_once: int | None = None,
 ) -> Iterator[list[int]]:
     """What `write` says, with a cache for as much as the model reads at once."""
-    length, most = given.ids.shape[1], given.most
+    (rows, length), most = given.ids.shape, given.most
     room = rounded(length, None if most is None or length > most else most)
+    given = replace(given, ids=np.pad(given.ids, ((0, 0), (0, room - length))))
     held = min(room, most or room)
     with evaluating(model):
-        cache = nnx.split(model.begin(len(given.ids), held)) if use_cache else None
-        parts = nnx.split(model)
-    n_prompt = rounded(int(given.lengths.max()), held)
-    return write(parts, cache, given, room, n_prompt, how, at_once=at_once)
+        cache = nnx.split(model.begin(rows, held)) if use_cache else None
+        return write(nnx.split(model), cache, given, how, at_once=at_once)
 
 
 def beam_search(

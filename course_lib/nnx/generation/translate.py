@@ -40,7 +40,7 @@ def translate(
     with evaluating(model):
         parts = nnx.split(model)
     cache = _begin(parts, source, source_mask, max_new_tokens)
-    return gathered(given, write(parts, cache, given, max_new_tokens + 1))
+    return gathered(given, write(parts, cache, given))
 
 
 @partial(jax.jit, static_argnames="max_len")

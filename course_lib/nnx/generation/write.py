@@ -11,7 +11,7 @@ nothing. More or longer stop words do.
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -42,12 +42,29 @@ def rounded(size: int, most: int | None = None) -> int:
     return size if most is None else min(size, most)
 
 
+class _Text(NamedTuple):
+    """What the loop carries, one pytree on the device."""
+
+    t: Any  # the place that is written next
+    ids: Any  # `B T`
+    done: Any  # which texts have ended, `B`
+    cache: Parts | None
+
+
+class _Rules(NamedTuple):
+    """What it goes by: another value compiles nothing."""
+
+    lengths: Any  # of the prompts, `B`
+    n: Any  # new tokens of a text, at most
+    uniforms: Any  # `B N`
+    how: Sampling | None  # None is greedy, and compiles nothing else
+    stops: Any  # `K W`
+
+
 def write(
     model: Parts,
     cache: Parts | None,
     given: GenerationInputs,
-    room: int,
-    n_prompt: int = 1,
     how: Sampling = GREEDY,
     *,
     at_once: int | None = None,
@@ -55,86 +72,70 @@ def write(
     """Put token after token behind the prompts: at each place, those of all rows.
 
     Without a cache everything is read again for each token, and so is the newest of a
-    text that is longer than what the model reads at once. There is room for `room`
-    tokens in a text; the first `n_prompt` are read at once. The program goes `at_once`
+    text that is longer than what the model reads at once. The program goes `at_once`
     places before it says which tokens they are; None means to the end. A translator's
     `GREEDY` compiles nothing else.
     """
-    stops = given.stops if len(given.stops) else np.array([[-2]])  # is no token's
-    n = given.uniforms.shape[1]
+    room, longest, n = given.ids.shape[1], given.lengths.max(), given.uniforms.shape[1]
+    window = min(room, given.most or room)
     # Up to here the model has read all that there is, and a cache can hold it.
     whole = given.end if given.most is None else min(given.most + 1, given.end)
-    ids = _filled(given.ids.astype(np.int32), room)
-    if cache is not None and n_prompt > 1 and given.start < whole:
-        cache = cache[0], _prompted(model, *cache, ids[:, :n_prompt], given.start - 1)
-    fixed = {
-        "lengths": given.lengths.astype(np.int32),
-        "n": n,
-        "uniforms": _filled(given.uniforms, rounded(n)),
-        "how": None if how is GREEDY else _numbers(how),
-        "stops": stops.astype(np.int32),
-        "window": min(room, given.most or room),
-    }
-    t, done = given.start, np.zeros(len(given.ids), bool)
-    while t < given.end and not np.asarray(done).all():
-        cache = cache if t < whole else None
-        end = given.end if cache is None else whole
-        begun, end = t, end if at_once is None else min(t + at_once, end)
-        graph, kept = cache or (None, None)
-        t, ids, done, kept = _compiled(model, graph, kept, ids, done, t, end, **fixed)
-        cache, t = None if graph is None else (graph, kept), int(t)
-        yield from np.asarray(ids)[:, begun:t].T.tolist()
+    ids = jnp.asarray(given.ids.astype(np.int32))
+    if cache is not None and longest > 1 and given.start < whole:
+        prompts = ids[:, : rounded(int(longest), window)]
+        cache = _prompted(model, cache, prompts, given.start - 1)
+    stops = given.stops if len(given.stops) else np.array([[-2]])  # is no token's
+    rules = _Rules(
+        lengths=given.lengths.astype(np.int32),
+        n=n,
+        uniforms=_filled(given.uniforms, rounded(n)),
+        how=None if how is GREEDY else _numbers(how),
+        stops=stops.astype(np.int32),
+    )
+    text = _Text(np.int32(given.start), ids, np.zeros(len(ids), bool), cache)
+    while (t := int(text.t)) < given.end and not np.asarray(text.done).all():
+        text = text if t < whole else text._replace(cache=None)
+        last = given.end if text.cache is None else whole
+        end = last if at_once is None else min(t + at_once, last)
+        text = _compiled(model, text, rules, end, window=window)
+        yield from np.asarray(text.ids)[:, t : int(text.t)].T.tolist()
 
 
-@partial(jax.jit, donate_argnames="kept")
-def _prompted(
-    parts: Parts, graph: nnx.GraphDef, kept: nnx.State, ids: Array, length: Array
-) -> nnx.State:
+@partial(jax.jit, donate_argnames="cache_parts")
+def _prompted(parts: Parts, cache_parts: Parts, ids: Array, length: Array) -> Parts:
     """What a cache holds when it has read the first `length` tokens.
 
     Prompts are read at their rounded size. What lies behind is the future: no position
     has attended to it, and the loop writes over it.
     """
-    model, cache = nnx.merge(*parts), nnx.merge(graph, kept)
+    model, cache = nnx.merge(*parts), nnx.merge(*cache_parts)
     model.read(ids, cache)
     cache.rewind(length)
-    return nnx.state(cache)
+    return nnx.split(cache)
 
 
-@partial(jax.jit, static_argnames="window", donate_argnames="kept")
+@partial(jax.jit, static_argnames="window", donate_argnames="text")
 def _compiled(
-    parts: Parts,
-    graph: nnx.GraphDef | None,
-    kept: nnx.State | None,
-    ids: Array,
-    done: Array,
-    start: Array,
-    end: Array,
-    *,
-    lengths: Array,
-    n: Array,
-    uniforms: Array,
-    how: Sampling | None,
-    stops: Array,
-    window: int,
-) -> tuple[Array, Array, Array, nnx.State | None]:
+    parts: Parts, text: _Text, rules: _Rules, end: Array, *, window: int
+) -> _Text:
+    """Write up to place `end`, or until all texts have ended."""
     model: Any = nnx.merge(*parts)
+    lengths, n, uniforms, how, stops = rules
 
-    def going_on(loop):
-        t, _, done, _ = loop
-        return (t < end) & ~done.all()
+    def going_on(text):
+        return (text.t < end) & ~text.done.all()
 
-    def step(loop):
-        t, ids, done, kept = loop
-        if graph is None:
+    def step(text):
+        t, ids, done, kept = text
+        if kept is None:
             first = jnp.maximum(t - window, 0)
             read = lax.dynamic_slice_in_dim(ids, first, window, axis=1)
             logits = model.read(read, None)
             logits = lax.dynamic_index_in_dim(logits, t - 1 - first, axis=1)
         else:
-            cache = nnx.merge(graph, kept)
+            cache = nnx.merge(*kept)
             newest = lax.dynamic_slice_in_dim(ids, t - 1, 1, axis=1)
-            logits, kept = model.read(newest, cache), nnx.state(cache)
+            logits, kept = model.read(newest, cache), nnx.split(cache)
         logits = logits[:, 0].astype(jnp.float32)
         if how is None:  # a translator's
             token = greedy(logits).astype(ids.dtype)
@@ -148,13 +149,16 @@ def _compiled(
         ids = ids.at[:, t].set(jnp.where(known, ids[:, t], token))
         done |= (t - lengths >= n - 1) | _stopped(ids, t + 1, lengths, stops)
         done |= (ids[:, t] < 0).any()  # no token could be chosen: all end
-        return t + 1, ids, done, kept
+        return _Text(t + 1, ids, done, kept)
 
-    return lax.while_loop(going_on, step, (start, ids, done, kept))
+    return lax.while_loop(going_on, step, text)
 
 
 def _stopped(ids: Array, t: Array, lengths: Array, stops: Array) -> Array:
-    """Which texts, at place `t`, end with a stop word that was written, not given."""
+    """Which texts, at place `t`, end with a stop word that was written, not given.
+
+    The device asks itself, to end in time; what a text keeps is `sure`'s to say.
+    """
     places = t - stops.shape[1] + jnp.arange(stops.shape[1])
     last = ids[:, None, jnp.maximum(places, 0)]  # B 1 W
     same = ((stops == last) | (stops == -1)).all(axis=-1)  # B K
