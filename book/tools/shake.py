@@ -49,7 +49,7 @@ from notebooks import ROOT, find_chapters, read_cells, run_cells
 
 FOLDER = "_build/shaken"
 HERE = "here"
-DECIMALS = re.compile(r"(?<=\.)(\d+)(?=[f%]\})")  # of a format: `{x:8.2f}`
+FIELD = re.compile(r"(\d*)(,?)\.(\d+)(?=[f%]\})")  # of a format: `{x:8,.2f}`
 HALF = 0.5
 TIMEOUT = 900  # seconds for a cell: without wide instructions all takes longer
 LENGTHS = {"half": 0.5, "four": 4.0}
@@ -184,6 +184,12 @@ def step_of(p: Any, seed: int, jnp: Any) -> Any:
     return jnp.nextafter(p, jnp.asarray(signs(p.shape, seed), p.dtype)) - p
 
 
+def finer(field: re.Match[str]) -> str:
+    """Ask for three decimals more, in a column as much wider."""
+    width, comma, decimals = field.groups()
+    return f"{width and int(width) + 4}{comma}.{int(decimals) + 3}"
+
+
 def run(root: Path, name: str, path: Path) -> None:
     """Execute a page as another machine would, and write it where `table` finds it.
 
@@ -194,7 +200,7 @@ def run(root: Path, name: str, path: Path) -> None:
     notebook = read_cells(text)
     if name not in LENGTHS:
         for cell in notebook.cells:
-            cell.source = DECIMALS.sub(lambda n: str(int(n[0]) + 3), cell.source)
+            cell.source = FIELD.sub(finer, cell.source)
     if name in FIRST:
         source = BEFORE.format(folder=str(Path(__file__).parent), what=FIRST[name])
         notebook.cells.insert(0, nbformat.v4.new_code_cell(source))

@@ -136,6 +136,13 @@ def test_a_page_that_moves_little_passes_and_other_code_is_not_compared(book, ca
     assert "not run: sse" in said
 
 
+def test_a_field_gets_decimals_and_the_room_for_them():
+    fields = "{x:9.3f}{x:<5,.0f} {x:.1%} {n:3d}"
+    assert shake.FIELD.sub(shake.finer, fields) == (
+        "{x:13.6f}{x:<9,.3f} {x:.4%} {n:3d}"
+    )
+
+
 def test_each_number_has_a_direction_of_its_own():
     assert set(signs((5, 7), 0).ravel()) == {-np.inf, np.inf}
     np.testing.assert_array_equal(signs((5, 7), 0), signs((5, 7), 0))
