@@ -109,13 +109,12 @@ def mask(
     keys: Sequence | None = None,
     *,
     ax: Axes | None = None,
-    title: str | None = None,
 ) -> Axes:
     """A mask, `T S`: a cell is filled where the query may attend to the key."""
     m = _array(allowed, "mask", 2)
     ax = _axes(ax, (3.6, 3.6))
     ax.imshow(m.astype(int), cmap=_MASK, vmin=0, vmax=1)
-    _label(ax, m.shape, queries, keys, title)
+    _label(ax, m.shape, queries, keys, None)
     ax.set_xticks(np.arange(-0.5, m.shape[1]), minor=True)
     ax.set_yticks(np.arange(-0.5, m.shape[0]), minor=True)
     ax.grid(which="minor", color="white", linewidth=1.5)

@@ -14,7 +14,6 @@ from course_lib.config import (
     NORM_KINDS,
     NORMS,
     POSITIONS,
-    READINGS,
     BERTConfig,
     ForecasterConfig,
     GPTConfig,
@@ -155,7 +154,8 @@ MODELS = {
             ForecasterConfig(**SIZES, past=15, horizon=7, patch_size=5, n_series=3),
             _windows,
             {
-                **{**FORMS, "position": ADDED_POSITIONS, "reading": READINGS},
+                **FORMS,
+                "position": ADDED_POSITIONS,
                 "n_quantiles": (None, 1, 2),
             },
             {"past": 1, "horizon": 1, "patch_size": 1, "n_series": 1},

@@ -589,7 +589,7 @@ PIECES = {
         batch="none",
     ),
     "learned metric": Piece(
-        lambda w: w.make(w.lib.LearnedMetric, DH, bandwidth=2.5),
+        lambda w: w.make(w.lib.LearnedMetric, DH),
         QKV,
         ("T Dv",),
         lambda w, **given: oracle.kernel_regression(
@@ -607,9 +607,9 @@ PIECES = {
         order=("T",),
     ),
     "attention pooling": Piece(
-        lambda w: w.make(w.lib.AttentionPooling, D, H, n_seeds=3),
+        lambda w: w.make(w.lib.AttentionPooling, D, H),
         {"x": "S D", "mask": ("bool", "1 1 S")},
-        ("Q D",),
+        ("1 D",),
         lambda w, x, mask: oracle.multihead(
             w["seeds"], x, {k.removeprefix("attention."): a for k, a in w.items()}, H,
             mask=mask,

@@ -66,7 +66,6 @@ REFUSED = [(config, bad, words) for config in MODELS for bad, words in NONE] + [
         {"patch_size": 4},
         ["must divide past", "past=6", "patch_size=3"],
     ),
-    (ForecasterConfig, {"reading": "last"}, ["all, mean"]),
     (ForecasterConfig, {"position": "rotary"}, ["learned, sinusoidal, none"]),
     (
         Seq2SeqConfig,
@@ -150,7 +149,7 @@ DEFAULTS = {
     ViTConfig: COMMON | {"norm_eps": 1e-12, "n_channels": 3},
     ForecasterConfig: {
         **COMMON,
-        **{"patch_size": 1, "n_series": 1, "n_quantiles": None, "reading": "all"},
+        **{"patch_size": 1, "n_series": 1, "n_quantiles": None},
     },
     Seq2SeqConfig: {
         **COMMON,
@@ -161,7 +160,7 @@ DEFAULTS = {
     },
     TrainConfig: {
         **{"steps": 1000, "learning_rate": 1e-3, "schedule": "constant"},
-        **{"warmup": 0, "floor": 0.0, "betas": (0.9, 0.999), "eps": 1e-8},
+        **{"warmup": 0, "betas": (0.9, 0.999), "eps": 1e-8},
         **{"weight_decay": 0.01, "clip": 1.0, "accumulate": 1},
         **{"precision": "float32", "seed": 0, "evaluate_every": None},
         **{"patience": None, "checkpoint_every": None, "chunk": 8},

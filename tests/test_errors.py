@@ -128,10 +128,6 @@ BAD = {
         lambda w: w.make(w.lib.RelativeBias, 2, 3)(5, 2),
         ["n_keys must be at least n_queries", "n_queries=5, n_keys=2"],
     ),
-    "a negative base": (
-        lambda w: w.lib.sinusoidal(3, 4, base=-1.0),
-        ["base must be positive", "-1.0"],
-    ),
     "documents that are no numbers of documents": (
         lambda w: w.lib.document_mask(*arrays(w, (2, 3))),
         ["documents must", "float32"],

@@ -1,34 +1,12 @@
 """Forecaster: what is its own beside `test_models`: patches and order."""
 
-from itertools import product
-
 import numpy as np
 from models import MODELS, B
-from wings import assert_close, each
-
-from course_lib.config import ADDED_POSITIONS, READINGS
+from wings import assert_close
 
 CASE = MODELS["Forecaster"]
 CONFIG = CASE.config
 C, H = CONFIG.n_series, CONFIG.horizon
-
-
-@each(
-    ("position", "reading"),
-    list(product(ADDED_POSITIONS, READINGS)),
-    nnx=[("none", "mean"), ("none", "all"), ("learned", "mean")],
-)
-def test_only_without_positions_the_mean_of_the_tokens_knows_no_order(
-    wing, rng, position, reading
-):
-    (past,) = CASE.draw(rng)
-    shuffled = past.reshape(B, 3, 5, C)[:, [2, 0, 1]].reshape(past.shape)
-    model = CASE.random(wing, position=position, reading=reading)
-    before, after = (wing.numpy(model(wing.array(x))) for x in (past, shuffled))
-    if position == "none" and reading == "mean":
-        assert_close(after, before)
-    else:
-        assert np.abs(after - before).max() > 1e-3
 
 
 def test_every_step_of_the_past_reaches_every_step_of_the_horizon(wing, rng):

@@ -24,7 +24,7 @@ def a_linear(wing):
 PIECES = {
     "ALiBi": {"n_heads": 3},
     "AdditiveAttention": {"d_query": 4, "d_context": 5, "d_hidden": 3},
-    "AttentionPooling": {"d_model": 6, "n_heads": 2, "n_seeds": 1},
+    "AttentionPooling": {"d_model": 6, "n_heads": 2},
     "BERTForClassification": {"config": BERT, "n_classes": 3},
     "Block": {"d_model": 8, "n_heads": 2, "d_ff": 5, "n_kv_heads": 1},
     "Embedding": {"vocab_size": 5, "d_model": 3},
@@ -51,7 +51,6 @@ PIECES = {
     "SelfAttention": {"d_model": 4, "d_head": 3},
     "Sinusoidal": {"max_len": 5, "d_model": 4},
     "alibi_bias": {"n_heads": 3, **MASK},
-    "alibi_slopes": {"n_heads": 3},
     "causal_mask": MASK,
     "device_mesh": {"data": 1, "fsdp": 1, "tensor": 1},
     "dilated_mask": {**MASK, "size": 2, "dilation": 3},

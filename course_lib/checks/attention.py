@@ -10,7 +10,7 @@ from course_lib.checks.numbers import stated
 from course_lib.checks.tensors import check_dtype, check_shape, check_tensors
 
 __all__ = [
-    "check_additive", "check_attention", "check_bias", "check_cache_room",
+    "check_additive", "check_attention", "check_cache_room",
     "check_context", "check_mask", "check_memory", "check_no_cache",
     "check_rewind", "check_same_length", "check_scores",
 ]  # fmt: skip
@@ -29,7 +29,7 @@ def check_mask(mask: Any, scores: Shape) -> None:
         _check_broadcast("mask", tuple(mask.shape), scores)
 
 
-def check_bias(name: str, bias: Any, scores: Shape) -> None:
+def _check_bias(name: str, bias: Any, scores: Shape) -> None:
     """Refuse numbers that cannot be added to scores, `*B T S`."""
     if bias is not None:
         rule = "hold floating-point numbers, which are added to the scores"
@@ -83,7 +83,7 @@ def check_attention(
             f"got q {q}, k {k}, v {v}. Expand the smaller one first."
         )
     check_mask(mask, (*q[:-1], k[-2]))
-    check_bias("bias", bias, (*q[:-1], k[-2]))
+    _check_bias("bias", bias, (*q[:-1], k[-2]))
 
 
 def check_context(x: Any, context: Any, d_model: int, kind: type) -> None:
@@ -139,7 +139,7 @@ def check_scores(
             "the axes of heads and queries with mask[:, None, None]."
         )
     check_mask(mask, scores)
-    check_bias("score_bias", score_bias, scores)
+    _check_bias("score_bias", score_bias, scores)
     if cache is not None and shape and shape[-1] != k[-2]:
         raise ValueError(
             "mask must have a column for each key that the cache holds: got "

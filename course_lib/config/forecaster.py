@@ -3,13 +3,12 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from course_lib.checks import check_choice, check_divides
+from course_lib.checks import check_divides
 from course_lib.config.transformer import TransformerConfig
 
-__all__ = ["ADDED_POSITIONS", "READINGS", "ForecasterConfig"]
+__all__ = ["ADDED_POSITIONS", "ForecasterConfig"]
 
 ADDED_POSITIONS = ("learned", "sinusoidal", "none")
-READINGS = ("all", "mean")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,8 +22,6 @@ class ForecasterConfig(TransformerConfig):
         n_series: Series C, seen and forecast together.
         n_quantiles: Numbers Q for each forecast, such as its quantiles, on an axis of
             their own; None means one number and no such axis.
-        reading: Where the forecast is read: from "all" tokens side by side, each with
-            weights of its own, or from their "mean".
         position: "learned", "sinusoidal" or "none".
     """
 
@@ -33,13 +30,11 @@ class ForecasterConfig(TransformerConfig):
     patch_size: int = 1
     n_series: int = 1
     n_quantiles: int | None = None
-    reading: str = "all"
 
     _positions: ClassVar[tuple[str, ...]] = ADDED_POSITIONS
 
     def __post_init__(self):
         super().__post_init__()
-        check_choice("reading", self.reading, READINGS)
         check_divides("patch_size", self.patch_size, "past", self.past)
 
     @property

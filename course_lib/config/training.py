@@ -14,7 +14,7 @@ from course_lib.checks import (
 
 __all__ = ["TrainConfig"]
 
-FALLING = ("linear", "cosine")  # to the floor, where the last step is
+FALLING = ("linear", "cosine")  # to 0, where the last step is
 SCHEDULES = ("constant", *FALLING, "inverse_sqrt")
 
 
@@ -32,7 +32,6 @@ class TrainConfig:
         schedule: "constant", "linear", "cosine" or "inverse_sqrt"; see
             `course_lib.training.schedules`.
         warmup: Updates over which the rate first rises linearly from 0.
-        floor: Where the line or the cosine ends, as a share of `learning_rate`.
         betas: AdamW's decay rates, of the mean gradient and of the mean square.
         eps: What AdamW adds to the root of the mean square.
         weight_decay: Share of a decayed weight that a step takes away, times the rate.
@@ -57,7 +56,6 @@ class TrainConfig:
     learning_rate: float = 1e-3
     schedule: str = "constant"
     warmup: int = 0
-    floor: float = 0.0
     betas: tuple[float, float] = (0.9, 0.999)
     eps: float = 1e-8
     weight_decay: float = 0.01
@@ -90,11 +88,6 @@ class TrainConfig:
             raise ValueError(f"betas must be two numbers: got {self.betas!r}.")
         for name, beta in zip(("betas[0]", "betas[1]"), self.betas, strict=True):
             check_rate(name, beta)
-        if not 0 <= self.floor <= 1:
-            raise ValueError(
-                "floor must be a share of learning_rate, from 0 to 1: got "
-                f"{self.floor}."
-            )
         if not 0 <= self.weight_decay < math.inf:
             raise ValueError(
                 "weight_decay must be 0 or positive, and finite: got "

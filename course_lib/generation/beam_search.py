@@ -34,7 +34,7 @@ class Hypothesis:
     score: float
 
 
-def length_factor(length: int, alpha: float) -> float:
+def _length_factor(length: int, alpha: float) -> float:
     """Length penalty: the divisor of eq. 1, 1 for one new token or for alpha = 0."""
     return ((5 + length) / 6) ** alpha
 
@@ -80,7 +80,7 @@ def beam_search(
         )
 
     def scored(tokens: tuple[int, ...], log_prob: float) -> Hypothesis:
-        score = log_prob / length_factor(len(tokens), length_penalty)
+        score = log_prob / _length_factor(len(tokens), length_penalty)
         return Hypothesis(tokens, log_prob, score)
 
     beams: list[tuple[tuple[int, ...], float]] = [((), 0.0)]
@@ -108,7 +108,7 @@ def beam_search(
         finished.sort(key=lambda h: -h.score)
         # No text can gain by going on: log-probabilities only fall, and the divisor is
         # at most that of the longest text. A greedy one ends with its first end.
-        bound = length_factor(max_new_tokens, length_penalty)
+        bound = _length_factor(max_new_tokens, length_penalty)
         if not beams or (
             len(finished) >= n_beams
             and (n_beams == 1 or finished[n_beams - 1].score >= beams[0][1] / bound)

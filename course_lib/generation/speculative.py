@@ -75,7 +75,7 @@ def shared(known: list[int], text: list[int], most: int) -> int:
     return next((i for i, (a, b) in pairs if a != b), min(len(known), most))
 
 
-def verify(
+def _verify(
     p: np.ndarray, q: np.ndarray, drafted: list[int], choose: Choice
 ) -> list[int]:
     """Speculative sampling, eq. 1: the drafted tokens that stay, and one more.
@@ -124,7 +124,7 @@ def speculate(
         drafted = guess[len(text) :]
         p = target(guess, len(drafted) + 1)
         check_scored(p, f"a token from {len(text)} on")
-        new = verify(p, np.array(q), drafted, choose)
+        new = _verify(p, np.array(q), drafted, choose)
         n_reads, n_accepted = n_reads + 1, n_accepted + len(new) - 1
         n_tested += min(len(new), len(drafted))
         for token in new:

@@ -81,7 +81,7 @@ _BESIDE = frozenset({"embeddings.position_ids", "pooler.dense", "cls.seq_relatio
 
 
 @dataclass(frozen=True, kw_only=True)
-class Encoder:
+class _Encoder:
     """A family of encoders: what its files call the parts of a `BERT`."""
 
     ARCHITECTURES: tuple[str, ...]
@@ -173,8 +173,8 @@ def _heads(name: str) -> tuple[str, ...]:
 
 # The first files of BERT describe a pooler that was never built.
 _DROPOUT = "attention_probs_dropout_prob classifier_dropout"
-FAMILIES: dict[str, Encoder] = {
-    "bert": Encoder(
+FAMILIES: dict[str, _Encoder] = {
+    "bert": _Encoder(
         ARCHITECTURES=_heads("Bert"),
         prefix="bert.",
         own=_bert,
@@ -190,7 +190,7 @@ FAMILIES: dict[str, Encoder] = {
         silent=f"{_DROPOUT} pooler_type pooler_fc_size pooler_num_attention_heads "
         "pooler_num_fc_layers pooler_size_per_head",
     ),
-    "roberta": Encoder(
+    "roberta": _Encoder(
         ARCHITECTURES=_heads("Roberta"),
         prefix="roberta.",
         own=_roberta,
@@ -206,7 +206,7 @@ FAMILIES: dict[str, Encoder] = {
         silent=_DROPOUT,
     ),
     # Its positions may begin as sines; a file holds them whatever they are.
-    "distilbert": Encoder(
+    "distilbert": _Encoder(
         ARCHITECTURES=_heads("DistilBert"),
         prefix="distilbert.",
         own=_distilbert,

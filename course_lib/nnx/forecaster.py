@@ -11,8 +11,8 @@ read at once from the tokens side by side.
 Departures: layer norm before each part where theirs is a batch norm after it; patches
 do not overlap; several series share a token, where theirs go through the same model one
 by one (which is ours with one series and a larger batch); a window is not rescaled by
-its own mean and deviation. `reading="mean"` averages the tokens in eq. 3. With
-`n_quantiles`, W has as many rows for each step and series; `pinball` trains them.
+its own mean and deviation. With `n_quantiles`, W has as many rows for each step and
+series; `pinball` trains them.
 """
 
 import math
@@ -45,8 +45,8 @@ class Forecaster(nnx.Module):
             [Block(**config.block, rngs=rngs) for _ in range(config.n_layers)]
         )
         self.norm = final_norm(config, rngs=rngs)
-        read = d_model * (n_tokens if config.reading == "all" else 1)
-        self.head = linear(read, math.prod(config.forecast_shape), rngs=rngs)
+        n_numbers = math.prod(config.forecast_shape)
+        self.head = linear(n_tokens * d_model, n_numbers, rngs=rngs)
 
     def __call__(self, past: Float[Array, "B P C"]) -> Float[Array, "B H C *Q"]:
         """Forecast every series at every step of the horizon, next step first."""
@@ -57,6 +57,5 @@ class Forecaster(nnx.Module):
         x = self.dropout(self.positions.add(x))
         for block in self.blocks:
             x = block(x)
-        x = self.norm(x)
-        x = x.reshape(len(x), -1) if config.reading == "all" else x.mean(axis=1)
+        x = self.norm(x).reshape(len(x), -1)
         return self.head(x).reshape(len(x), *config.forecast_shape)

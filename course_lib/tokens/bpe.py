@@ -28,19 +28,18 @@ PIECES = re.compile(
 
 
 def learn_merges(
-    counts: Mapping[str, int], tokens: list[str], *, n_new: int, min_count: int = 2
+    counts: Mapping[str, int], tokens: list[str], *, n_new: int
 ) -> list[tuple[str, str]]:
     """Learn BPE merges: join the most frequent pair of neighbors, again and again.
 
     Pairs are counted once; a merge updates the counts of the words that hold the pair.
     A heap keeps the most frequent pair on top; an outdated entry is put back with its
-    new count.
+    new count. It stops where no pair occurs twice.
 
     Args:
         counts: How often each word occurs; a word's characters are its first tokens.
         tokens: The alphabet, in the order of ids. New tokens are appended to it.
         n_new: How many tokens to add at most.
-        min_count: Stop when the most frequent pair occurs less often.
 
     Returns:
         The pairs, in the order in which they were joined. Two pairs may spell the same
@@ -70,7 +69,7 @@ def learn_merges(
             if pair_counts[pair] > 0:
                 heapq.heappush(heap, entry(pair))
             continue
-        if -count < max(min_count, 1):
+        if -count < 2:
             break
         merges.append(pair)
         new = pair[0] + pair[1]
@@ -80,7 +79,7 @@ def learn_merges(
         grown = set()
         for w in where.pop(pair):
             before = Counter(pairwise(words[w]))
-            words[w] = join_pair(words[w], pair)
+            words[w] = _join_pair(words[w], pair)
             after = Counter(pairwise(words[w]))
             for other in before.keys() | after.keys():
                 change = after[other] - before[other]
@@ -93,10 +92,10 @@ def learn_merges(
     return merges
 
 
-def join_pair(tokens: list[str], pair: tuple[str, str]) -> list[str]:
+def _join_pair(tokens: list[str], pair: tuple[str, str]) -> list[str]:
     """Join every occurrence of a pair of neighbors, from left to right.
 
-    >>> join_pair(["a", "a", "a"], ("a", "a"))
+    >>> _join_pair(["a", "a", "a"], ("a", "a"))
     ['aa', 'a']
     """
     new, i = [], 0
@@ -131,5 +130,5 @@ def apply_merges(tokens: list[str], rank: Mapping[tuple[str, str], int]) -> list
         first = min(pairs, key=lambda pair: rank.get(pair, len(rank)))
         if first not in rank:
             break
-        tokens = join_pair(tokens, first)
+        tokens = _join_pair(tokens, first)
     return tokens

@@ -60,7 +60,6 @@ class BPE(Tokenizer):
         byte_level: bool = False,
         specials: Sequence[str] = (),
         unknown: str | None = None,
-        min_count: int = 2,
     ) -> Self:
         """Learn the merges.
 
@@ -72,7 +71,6 @@ class BPE(Tokenizer):
             specials: Special tokens; they get the first ids.
             unknown: A special token for characters that the texts lack. With
                 `byte_level` there are none.
-            min_count: A pair that occurs less often is not joined.
         """
         specials = special_tokens(specials, unknown)
         options: dict[str, Any] = {
@@ -91,7 +89,7 @@ class BPE(Tokenizer):
         alphabet = sorted(set(letters or set().union(*counts)) - set(specials))
         tokens = [*specials, *alphabet]
         room = room_for_more(vocab_size, len(tokens))
-        merges = learn_merges(counts, tokens, n_new=room, min_count=min_count)
+        merges = learn_merges(counts, tokens, n_new=room)
         return cls(tokens, merges=merges, **options)
 
     def _spell(self, piece: str) -> str:

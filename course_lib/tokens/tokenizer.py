@@ -76,16 +76,15 @@ class Tokenizer(ABC):
             ids.append(i)
         return ids
 
-    def decode(self, ids: Iterable[int], *, skip_specials: bool = False) -> str:
-        """The text of token ids, with special tokens or without."""
+    def decode(self, ids: Iterable[int]) -> str:
+        """The text of token ids, special tokens among it."""
         tokens = []
         for i in ids:
             if not 0 <= i < self.vocab_size:
                 raise ValueError(
                     f"ids must run from 0 to {self.vocab_size - 1}: got {i}."
                 )
-            if not (skip_specials and i < len(self.specials)):
-                tokens.append(self.tokens[i])
+            tokens.append(self.tokens[i])
         return self._join(tokens)
 
     def save(self, path: str | Path) -> None:

@@ -42,7 +42,7 @@ class Batches:
     ):
         check_size("batch_size", batch_size)
         check_whole("seed", seed)
-        self.arrays = check_rows(arrays)
+        self.arrays = _check_rows(arrays)
         self.batch_size, self.seed, self.shuffle = batch_size, seed, shuffle
         self.n_rows = len(self.arrays[0])
         if self.n_rows < batch_size:
@@ -126,12 +126,12 @@ def in_turn(*arrays: np.ndarray, batch_size: int) -> list[Batch]:
     The last batch may be shorter.
     """
     check_size("batch_size", batch_size)
-    arrays = check_rows(arrays)
+    arrays = _check_rows(arrays)
     starts = range(0, len(arrays[0]), batch_size)
     return [tuple(a[start : start + batch_size] for a in arrays) for start in starts]
 
 
-def check_rows(arrays: Sequence[np.ndarray]) -> Batch:
+def _check_rows(arrays: Sequence[np.ndarray]) -> Batch:
     """Refuse arrays that do not have equally many rows, at least one."""
     arrays = tuple(np.asarray(array) for array in arrays)
     shapes = [array.shape for array in arrays]
@@ -205,7 +205,7 @@ def fingerprint(*arrays: np.ndarray) -> str:
 
 def check_parts(batch: Batch, n_parts: int, n_processes: int = 1) -> None:
     """Refuse a batch that does not fall into equal parts, each shared out equally."""
-    n_rows = len(check_rows(batch)[0])
+    n_rows = len(_check_rows(batch)[0])
     if n_rows % (n_parts * n_processes):
         raise ValueError(
             "a batch must divide into equal parts: got "

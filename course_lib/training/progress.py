@@ -15,7 +15,7 @@ class Progress:
 
     def __init__(self, total: int, *, show: bool = True):
         self.total = total
-        self.show = show and wanted()
+        self.show = show and _wanted()
         self._since, self._first = time.monotonic(), None
 
     def update(self, step: int, loss: float) -> None:
@@ -38,7 +38,7 @@ class Progress:
             sys.stderr.write("\n")
 
 
-def wanted() -> bool:
+def _wanted() -> bool:
     """Whether there is a terminal or a notebook, and no variable against it."""
     if os.environ.get("COURSE_QUIET") == "1" or os.environ.get("CI"):
         return False

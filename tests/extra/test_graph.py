@@ -11,7 +11,7 @@ def layer(wing):
 
 
 def pool(wing):
-    model = wing.make(wing.lib.AttentionPooling, D, H, n_seeds=3)
+    model = wing.make(wing.lib.AttentionPooling, D, H)
     return wing.cast(model, "float64")
 
 

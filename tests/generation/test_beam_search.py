@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course_lib.generation.beam_search import beam_search, length_factor
+from course_lib.generation.beam_search import _length_factor, beam_search
 
 V, STOP = 4, 3
 
@@ -33,7 +33,7 @@ def every_text(model, prompt, longest, alpha, stop=STOP):
             for token in tokens:
                 log_prob += model(np.array([rows]))[0, token]
                 rows.append(token)
-            texts[tokens] = log_prob / length_factor(length, alpha)
+            texts[tokens] = log_prob / _length_factor(length, alpha)
     return sorted(texts.items(), key=lambda item: -item[1])
 
 

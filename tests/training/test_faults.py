@@ -218,7 +218,7 @@ def test_a_table_is_looked_up_with_ids_of_any_whole_numbers(dtype):
 
 
 def test_numpys_numbers_make_the_same_configuration():
-    whole, fraction = {"steps": 3, "seed": 1}, {"learning_rate": 0.5, "floor": 0.25}
+    whole, fraction = {"steps": 3, "seed": 1}, {"learning_rate": 0.5, "eps": 0.25}
     numpys = {k: np.int64(v) for k, v in whole.items()}
     numpys |= {k: np.float32(v) for k, v in fraction.items()}
     config = TrainConfig(**numpys, betas=(np.float32(0.5), np.float64(0.75)))

@@ -34,7 +34,7 @@ from course_lib.training import (
     schedules,
 )
 from course_lib.training.batches import batch_at
-from course_lib.training.progress import Progress, wanted
+from course_lib.training.progress import Progress, _wanted
 
 
 def train(
@@ -164,22 +164,23 @@ def test_bad_targets_are_refused_in_the_same_words(wing, logits, targets, eps, m
 )
 def test_rates_rise_to_the_peak_and_never_pass_it(schedule, warmup, steps):
     config = TrainConfig(
-        steps=steps, schedule=schedule, warmup=warmup, learning_rate=0.5, floor=0.1
+        steps=steps, schedule=schedule, warmup=warmup, learning_rate=0.5
     )
     rates = [schedules.learning_rate(step, config) for step in range(steps)]
     assert rates[warmup - 1] == max(rates) == 0.5
-    assert all(r > 0 for r in rates)
+    assert all(r > 0 for r in rates[:-1])
     np.testing.assert_allclose(np.diff(rates[:warmup]), 0.5 / warmup, rtol=1e-9)
     assert (np.diff(rates[warmup - 1 :]) <= 1e-15).all()
     if schedule in ("linear", "cosine"):
-        np.testing.assert_allclose(rates[-1], 0.05, rtol=1e-9)
+        assert rates[-1] == 0
 
 
 def test_inverse_sqrt_is_equation_3_of_vaswani():
     peak = (512 * 4000) ** -0.5
+    config = TrainConfig(schedule="inverse_sqrt", learning_rate=peak, warmup=4000)
     for t in (1, 2, 3999, 4000, 4001, 100_000):
         published = 512**-0.5 * min(t**-0.5, t * 4000**-1.5)
-        ours = schedules.inverse_sqrt(t - 1, peak=peak, warmup=4000)
+        ours = schedules.learning_rate(t - 1, config)
         np.testing.assert_allclose(ours, published, rtol=1e-12)
 
 
@@ -205,7 +206,6 @@ def test_unless_told_otherwise_a_rate_is_constant_and_a_cosine_ends_at_zero():
 
     assert rates() == 9 * [TrainConfig.learning_rate]
     assert rates(schedule="cosine")[-1] == 0
-    assert schedules.cosine(8, peak=0.3, steps=9) == 0
 
 
 def test_the_optimizers_numbers_are_those_of_torch_unless_told_otherwise():
@@ -689,11 +689,11 @@ def test_in_a_notebook_there_are_people_too(monkeypatch):
     monkeypatch.delenv("COURSE_QUIET", raising=False)
     monkeypatch.delenv("CI", raising=False)
     monkeypatch.setitem(sys.modules, "IPython", None)
-    assert not wanted()
+    assert not _wanted()
     monkeypatch.setitem(sys.modules, "IPython", python)
-    assert wanted()
+    assert _wanted()
     monkeypatch.setenv("CI", "true")
-    assert not wanted()
+    assert not _wanted()
 
 
 def test_every_epoch_sees_every_row_once_in_a_new_order():
@@ -797,7 +797,6 @@ def test_batches_of_several_shapes_are_refused_where_steps_are_compiled():
         ({"precision": "float16"}, "precision must be one of float32, bfloat16"),
         ({"betas": (0.9, 1.0)}, r"betas\[1\] must be at least 0 and less than 1"),
         ({"betas": (0.9,)}, "betas must be two numbers"),
-        ({"floor": 1.5}, "floor must be a share"),
         ({"weight_decay": -1.0}, "weight_decay must be 0 or positive"),
         ({"patience": 2}, "patience counts evaluations"),
         ({"schedule": "inverse_sqrt"}, "must have a warmup of at least 1"),

@@ -30,7 +30,7 @@ from course_lib.checks import (
 )
 from course_lib.nnx.attention import softmax
 from course_lib.nnx.linear import linear
-from course_lib.nnx.multihead import MultiHeadAttention
+from course_lib.nnx.multihead import MultiHeadAttention, merge_heads, split_heads
 
 __all__ = ["AttentionPooling", "GraphAttention"]
 
@@ -38,24 +38,16 @@ __all__ = ["AttentionPooling", "GraphAttention"]
 class GraphAttention(nnx.Module):
     """Graph attention layer (GAT): a node averages its neighbors by learned weights."""
 
-    def __init__(
-        self,
-        d_in: int,
-        d_model: int,
-        n_heads: int,
-        *,
-        negative_slope: float = 0.2,
-        rngs: nnx.Rngs,
-    ):
+    def __init__(self, d_in: int, d_model: int, n_heads: int, *, rngs: nnx.Rngs):
         check_size("d_in", d_in)
         check_heads(d_model, n_heads, n_heads)
-        self.d_in, self.n_heads, self.negative_slope = d_in, n_heads, negative_slope
+        self.d_in, self.d_head = d_in, d_model // n_heads
         self.proj = linear(d_in, d_model, bias=False, rngs=rngs)
-        d_head = d_model // n_heads
-        bound = math.sqrt(6 / (2 * d_head + 1))  # as one linear map of both to a score
+        # As one linear map of both to a score.
+        bound = math.sqrt(6 / (2 * self.d_head + 1))
 
         def start():
-            key, shape = rngs.params(), (n_heads, d_head)
+            key, shape = rngs.params(), (n_heads, self.d_head)
             return jax.random.uniform(key, shape, jnp.float32, -bound, bound)
 
         self.a_query = nnx.Param(start())
@@ -67,8 +59,7 @@ class GraphAttention(nnx.Module):
     ) -> Float[Array, "*B N D"]:
         """One round of message passing along the edges."""
         h, weights = self._attend(x, edges)
-        mixed = (weights @ h).swapaxes(-3, -2)
-        return mixed.reshape(*x.shape[:-1], -1) + self.bias[...]
+        return merge_heads(weights @ h) + self.bias[...]
 
     def maps(
         self, x: Float[Array, "*B N Din"], edges: Bool[Array, "*#B N N"]
@@ -79,31 +70,29 @@ class GraphAttention(nnx.Module):
     def _attend(self, x: Array, edges: Array) -> tuple[Array, Array]:
         check_tensors(jax.Array, x=x)
         check_graph(x.shape, self.d_in, edges)
-        h = self.proj(x).reshape(*x.shape[:-1], self.n_heads, -1)
-        h = h.swapaxes(-3, -2)  # *B H N Dh
+        h = split_heads(self.proj(x), self.d_head)  # *B H N Dh
         of_query = (h * self.a_query[:, None]).sum(axis=-1)  # *B H N
         of_key = (h * self.a_key[:, None]).sum(axis=-1)
         scores = of_query[..., :, None] + of_key[..., None, :]
-        scores = jax.nn.leaky_relu(scores, self.negative_slope)
+        scores = jax.nn.leaky_relu(scores, 0.2)
         scores = jnp.where(edges[..., None, :, :], scores, -math.inf)
         return h, softmax(scores)
 
 
 class AttentionPooling(nnx.Module):
-    """Pooling by multi-head attention (PMA): learned queries summarize a set."""
+    """Pooling by multi-head attention (PMA): a learned query summarizes a set."""
 
-    def __init__(self, d_model: int, n_heads: int, *, n_seeds: int = 1, rngs: nnx.Rngs):
-        check_size("n_seeds", n_seeds)
+    def __init__(self, d_model: int, n_heads: int, *, rngs: nnx.Rngs):
         self.attention = MultiHeadAttention(d_model, n_heads, rngs=rngs)
         start = nnx.initializers.xavier_uniform()
-        self.seeds = nnx.Param(start(rngs.params(), (n_seeds, d_model), jnp.float32))
+        self.seeds = nnx.Param(start(rngs.params(), (1, d_model), jnp.float32))
 
     def __call__(
         self,
         x: Float[Array, "*B S D"],
         *,
         mask: Bool[Array, "..."] | None = None,
-    ) -> Float[Array, "*B K D"]:
+    ) -> Float[Array, "*B 1 D"]:
         """Summarize each set; the order of its members changes nothing."""
         check_tensors(jax.Array, x=x)
         check_context(x, None, self.seeds.shape[-1], jax.Array)

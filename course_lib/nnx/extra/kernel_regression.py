@@ -29,12 +29,12 @@ from course_lib.checks import (
 )
 from course_lib.nnx.attention import softmax
 
-__all__ = ["LearnedMetric", "kernel_regression", "kernel_scores", "leave_one_out"]
+__all__ = ["LearnedMetric", "kernel_regression", "leave_one_out"]
 
 KERNELS = ("gaussian", "epanechnikov", "boxcar")
 
 
-def kernel_scores(
+def _kernel_scores(
     squared_distance: Float[Array, "*B"], *, kernel: str = "gaussian"
 ) -> Float[Array, "*B"]:
     """Attention score of a distance: the logarithm of a kernel, up to a constant."""
@@ -64,7 +64,7 @@ def kernel_regression(
     wide = jnp.promote_types(q.dtype, jnp.float32)  # squares overflow in 16 bits
     at, keys = q.astype(wide), k.astype(wide)
     steps = (at[..., :, None, :] - keys[..., None, :, :]) / bandwidth  # *B T S F
-    scores = kernel_scores(jnp.square(steps).sum(axis=-1), kernel=kernel)
+    scores = _kernel_scores(jnp.square(steps).sum(axis=-1), kernel=kernel)
     if mask is not None:
         scores = jnp.where(mask, scores, -math.inf)
     weights = softmax(scores).astype(v.dtype)
@@ -89,12 +89,9 @@ def leave_one_out(
 class LearnedMetric(nnx.Module):
     """Metric learning for kernel regression: one learned bandwidth for each feature."""
 
-    def __init__(
-        self, n_features: int, *, bandwidth: float = 1.0, rngs: nnx.Rngs | None = None
-    ):
+    def __init__(self, n_features: int, *, rngs: nnx.Rngs | None = None):
         check_size("n_features", n_features)
-        check_bandwidth(jax.Array, bandwidth, n_features)
-        self.log_bandwidth = nnx.Param(jnp.full((n_features,), math.log(bandwidth)))
+        self.log_bandwidth = nnx.Param(jnp.zeros(n_features))
 
     @property
     def bandwidth(self) -> Float[Array, "F"]:

@@ -34,16 +34,14 @@ __all__ = ["speculate"]
 class Reader:
     """A GPT's distributions of the next token, in a text that it reads on."""
 
-    def __init__(self, model: GPT, room: int, use_cache: bool, how: Sampling):
+    def __init__(self, model: GPT, room: int, how: Sampling):
         self.model, self.room, self.known = nnx.split(model), room, []
         self.how = how
-        self.cache = nnx.split(model.begin(1, room)) if use_cache else None
+        self.cache = nnx.split(model.begin(1, room))
 
     def __call__(self, text: list[int], n: int) -> np.ndarray:
         """The distributions after each of the last n tokens, `n V`."""
-        start = 0
-        if self.cache is not None:
-            start = shared(self.known, text, len(text) - n)
+        start = shared(self.known, text, len(text) - n)
         new = text[start:]
         # Few sizes are compiled. What fills them up is the future: no token sees it,
         # and the next reading writes over it.
@@ -63,21 +61,19 @@ class Reader:
 @partial(jax.jit, static_argnames=("rows", "how"))
 def _read(
     parts: Parts,
-    cache_parts: Parts | None,
+    cache_parts: Parts,
     ids: Array,
     start: Array,
     first: Array,
     rows: int,
     how: Sampling,
-) -> tuple[Array, Parts | None]:
+) -> tuple[Array, Parts]:
     model: Any = nnx.merge(*parts)
-    cache: Any = None if cache_parts is None else nnx.merge(*cache_parts)
-    if cache is not None:
-        cache.rewind(start)
+    cache: Any = nnx.merge(*cache_parts)
+    cache.rewind(start)
     logits = model.read(ids, cache)[0]
     logits = lax.dynamic_slice_in_dim(logits, first, rows).astype(jnp.float32)
-    kept = None if cache is None else nnx.split(cache)
-    return probabilities(logits, how), kept
+    return probabilities(logits, how), nnx.split(cache)
 
 
 def speculate(
@@ -90,7 +86,6 @@ def speculate(
     stop_token: int | None = None,
     stop: Iterable[Any] = (),
     seed: int = 0,
-    use_cache: bool = True,
     **how: Any,
 ) -> list[Speculation]:
     """Speculative decoding: what `generate` could have written, with fewer readings."""
@@ -100,7 +95,7 @@ def speculate(
     given = generation_inputs(prompts, model, draft, **ends, seed=seed)
     room = rounded(given.ids.shape[1], longest(model, draft))
     with evaluating(model), evaluating(draft):
-        reader, drafter = (Reader(m, room, use_cache, sampling) for m in (model, draft))
+        reader, drafter = (Reader(m, room, sampling) for m in (model, draft))
         return [
             speculative.speculate(
                 reader,

@@ -14,10 +14,10 @@ from jaxtyping import Float, Int
 from course_lib.checks import check_size, check_span
 from course_lib.nnx.position.base import Positions
 
-__all__ = ["ALiBi", "alibi_bias", "alibi_slopes"]
+__all__ = ["ALiBi", "alibi_bias"]
 
 
-def alibi_slopes(n_heads: int) -> list[float]:
+def _slopes(n_heads: int) -> list[float]:
     """ALiBi's slopes m_h: how fast each head's scores fall with distance."""
     check_size("n_heads", n_heads)
     power = 2 ** (int(n_heads).bit_length() - 1)
@@ -46,7 +46,7 @@ def alibi_bias(
     queries = first + jnp.arange(n_queries)
     distance = abs(queries[:, None] - jnp.arange(n_keys))  # T S
     wide = jnp.promote_types(dtype, jnp.float32)
-    slopes = jnp.asarray(alibi_slopes(n_heads), wide)
+    slopes = jnp.asarray(_slopes(n_heads), wide)
     return (-slopes[:, None, None] * distance).astype(dtype)
 
 

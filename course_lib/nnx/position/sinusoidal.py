@@ -17,7 +17,6 @@ from jaxtyping import Bool, Float, Int
 from course_lib.checks import (
     check_even,
     check_positions,
-    check_positive,
     check_size,
     stated,
 )
@@ -25,20 +24,19 @@ from course_lib.nnx.position.base import Positions, rows_of
 
 __all__ = ["Sinusoidal", "sinusoidal"]
 
+BASE = 10000.0  # the b of the equation
+
 
 def sinusoidal(
     n_positions: int,
     d_model: int,
     *,
-    base: float = 10000.0,
-    interleaved: bool = True,
     dtype: Any = None,
 ) -> Float[Array, "T D"]:
     """Sinusoidal position encoding: sines and cosines of many wavelengths."""
     check_size("n_positions", n_positions)
     check_even("d_model", d_model)
-    check_positive("base", base)
-    table = _waves(np.arange(n_positions), d_model, base, interleaved)
+    table = _waves(np.arange(n_positions), d_model, interleaved=True)
     return jnp.asarray(table, dtype=jnp.float32 if dtype is None else dtype)
 
 
@@ -56,7 +54,7 @@ class Sinusoidal(Positions, nnx.Module):
         check_size("max_len", max_len)
         check_even("d_model", d_model)
         self.max_len = self.n_rows = max_len
-        self.form = d_model, 10000.0, interleaved
+        self.form = d_model, interleaved
 
     def __call__(
         self,
@@ -84,11 +82,9 @@ class Sinusoidal(Positions, nnx.Module):
         return x + rows_of(self, x, offset, mask)
 
 
-def _waves(
-    places: np.ndarray, d_model: int, base: float, interleaved: bool
-) -> np.ndarray:
+def _waves(places: np.ndarray, d_model: int, interleaved: bool) -> np.ndarray:
     """Eq. 1 at these places, by NumPy: JAX has 64 bits only where it is told to."""
     exponents = np.arange(0, d_model, 2, dtype=np.float64) / d_model
-    angles = places[:, None] / base**exponents  # T D/2
+    angles = places[:, None] / BASE**exponents  # T D/2
     waves = np.sin(angles), np.cos(angles)
     return np.stack(waves, -1 if interleaved else -2).reshape(len(places), d_model)

@@ -29,7 +29,7 @@ from course_lib.checks import (
 )
 from course_lib.torch.attention import softmax
 from course_lib.torch.linear import linear
-from course_lib.torch.multihead import MultiHeadAttention
+from course_lib.torch.multihead import MultiHeadAttention, merge_heads, split_heads
 
 __all__ = ["AttentionPooling", "GraphAttention"]
 
@@ -37,22 +37,19 @@ __all__ = ["AttentionPooling", "GraphAttention"]
 class GraphAttention(nn.Module):
     """Graph attention layer (GAT): a node averages its neighbors by learned weights.
 
-    `d_model` is the width of all heads together, `negative_slope` belongs to the leaky
-    ReLU.
+    `d_model` is the width of all heads together.
     """
 
-    def __init__(
-        self, d_in: int, d_model: int, n_heads: int, *, negative_slope: float = 0.2
-    ):
+    def __init__(self, d_in: int, d_model: int, n_heads: int):
         super().__init__()
         check_size("d_in", d_in)
         check_heads(d_model, n_heads, n_heads)
-        self.d_in, self.n_heads, self.negative_slope = d_in, n_heads, negative_slope
+        self.d_in, self.d_head = d_in, d_model // n_heads
         self.proj = linear(d_in, d_model, bias=False)
-        d_head = d_model // n_heads
-        bound = math.sqrt(6 / (2 * d_head + 1))  # as one linear map of both to a score
-        self.a_query = nn.Parameter(torch.empty(n_heads, d_head))
-        self.a_key = nn.Parameter(torch.empty(n_heads, d_head))
+        # As one linear map of both to a score.
+        bound = math.sqrt(6 / (2 * self.d_head + 1))
+        self.a_query = nn.Parameter(torch.empty(n_heads, self.d_head))
+        self.a_key = nn.Parameter(torch.empty(n_heads, self.d_head))
         for a in (self.a_query, self.a_key):
             nn.init.uniform_(a, -bound, bound)
         self.bias = nn.Parameter(torch.zeros(d_model))
@@ -66,7 +63,7 @@ class GraphAttention(nn.Module):
         neighbors gets the bias.
         """
         h, weights = self._attend(x, edges)
-        return (weights @ h).transpose(-3, -2).flatten(-2) + self.bias
+        return merge_heads(weights @ h) + self.bias
 
     def maps(
         self, x: Float[Tensor, "*B N Din"], edges: Bool[Tensor, "*#B N N"]
@@ -77,24 +74,22 @@ class GraphAttention(nn.Module):
     def _attend(self, x: Tensor, edges: Tensor) -> tuple[Tensor, Tensor]:
         check_tensors(torch.Tensor, x=x)
         check_graph(x.shape, self.d_in, edges)
-        h = self.proj(x).unflatten(-1, (self.n_heads, -1))
-        h = h.transpose(-3, -2)  # *B H N Dh
+        h = split_heads(self.proj(x), self.d_head)  # *B H N Dh
         of_query = (h * self.a_query[:, None]).sum(dim=-1)  # *B H N
         of_key = (h * self.a_key[:, None]).sum(dim=-1)
         scores = of_query[..., :, None] + of_key[..., None, :]
-        scores = F.leaky_relu(scores, self.negative_slope)
+        scores = F.leaky_relu(scores, 0.2)
         scores = scores.masked_fill(~edges.unsqueeze(-3), -math.inf)
         return h, softmax(scores)
 
 
 class AttentionPooling(nn.Module):
-    """Pooling by multi-head attention (PMA): learned queries summarize a set."""
+    """Pooling by multi-head attention (PMA): a learned query summarizes a set."""
 
-    def __init__(self, d_model: int, n_heads: int, *, n_seeds: int = 1):
+    def __init__(self, d_model: int, n_heads: int):
         super().__init__()
-        check_size("n_seeds", n_seeds)
         self.attention = MultiHeadAttention(d_model, n_heads)
-        self.seeds = nn.Parameter(torch.empty(n_seeds, d_model))
+        self.seeds = nn.Parameter(torch.empty(1, d_model))
         nn.init.xavier_uniform_(self.seeds)
 
     def forward(
@@ -102,7 +97,7 @@ class AttentionPooling(nn.Module):
         x: Float[Tensor, "*B S D"],
         *,
         mask: Bool[Tensor, "..."] | None = None,
-    ) -> Float[Tensor, "*B K D"]:
+    ) -> Float[Tensor, "*B 1 D"]:
         """Summarize each set; the order of its members changes nothing.
 
         `mask` is True at members, False at padding: `*#B 1 1 S`.

@@ -27,12 +27,12 @@ from course_lib.checks import (
 )
 from course_lib.torch.attention import softmax
 
-__all__ = ["LearnedMetric", "kernel_regression", "kernel_scores", "leave_one_out"]
+__all__ = ["LearnedMetric", "kernel_regression", "leave_one_out"]
 
 KERNELS = ("gaussian", "epanechnikov", "boxcar")
 
 
-def kernel_scores(
+def _kernel_scores(
     squared_distance: Float[Tensor, "*B"], *, kernel: str = "gaussian"
 ) -> Float[Tensor, "*B"]:
     """Attention score of a distance: the logarithm of a kernel, up to a constant.
@@ -68,7 +68,7 @@ def kernel_regression(
         v: Values: outcomes at the keys.
         bandwidth: In the features' own units; one number, or one for each feature.
         mask: True where a query may use a key.
-        kernel: How weight falls with distance; see `kernel_scores`.
+        kernel: How weight falls with distance; see `_kernel_scores`.
 
     Returns:
         Predictions and weights. A row of weights sums to 1, or is 0 where no key is
@@ -80,7 +80,7 @@ def kernel_regression(
     wide = torch.promote_types(q.dtype, torch.float32)  # squares overflow in 16 bits
     at, keys = q.to(wide), k.to(wide)
     steps = (at.unsqueeze(-2) - keys.unsqueeze(-3)) / bandwidth  # *B T S F
-    scores = kernel_scores(steps.square().sum(dim=-1), kernel=kernel)
+    scores = _kernel_scores(steps.square().sum(dim=-1), kernel=kernel)
     if mask is not None:
         scores = scores.masked_fill(~mask, -math.inf)
     weights = softmax(scores).to(v.dtype)
@@ -108,17 +108,15 @@ def leave_one_out(
 class LearnedMetric(nn.Module):
     """Metric learning for kernel regression: one learned bandwidth for each feature.
 
-    Bandwidths are kept as logarithms, so that they stay positive. A feature that only
-    adds noise ends with a wide one: distance along it no longer counts.
+    Bandwidths begin at 1. They are kept as logarithms, so that they stay positive. A
+    feature that only adds noise ends with a wide one: distance along it no longer
+    counts.
     """
 
-    def __init__(self, n_features: int, *, bandwidth: float = 1.0):
+    def __init__(self, n_features: int):
         super().__init__()
         check_size("n_features", n_features)
-        check_bandwidth(torch.Tensor, bandwidth, n_features)
-        self.log_bandwidth = nn.Parameter(
-            torch.full((n_features,), math.log(bandwidth))
-        )
+        self.log_bandwidth = nn.Parameter(torch.zeros(n_features))
 
     @property
     def bandwidth(self) -> Float[Tensor, "F"]:

@@ -33,20 +33,17 @@ class Reader:
     Args:
         model: In evaluation mode.
         room: Tokens of the longest text.
-        use_cache: False reads the whole text each time.
         how: Temperature and cuts.
     """
 
-    def __init__(self, model: GPT, room: int, use_cache: bool, how: Sampling):
+    def __init__(self, model: GPT, room: int, how: Sampling):
         self.model, self.how, self.known = model, how, []
-        self.cache = model.begin(1, room) if use_cache else None
+        self.cache = model.begin(1, room)
 
     def __call__(self, text: list[int], n: int) -> np.ndarray:
         """The distributions after each of the last n tokens, `n V`."""
-        start = 0
-        if self.cache is not None:
-            start = shared(self.known, text, len(text) - n)
-            self.cache.rewind(start)
+        start = shared(self.known, text, len(text) - n)
+        self.cache.rewind(start)
         device = next(self.model.parameters()).device
         ids = torch.tensor([text[start:]], device=device)
         with torch.inference_mode(), any_length(device):
@@ -66,7 +63,6 @@ def speculate(
     stop_token: int | None = None,
     stop: Iterable[Any] = (),
     seed: int = 0,
-    use_cache: bool = True,
     **how: Any,
 ) -> list[Speculation]:
     """Speculative decoding: what `generate` could have written, with fewer readings.
@@ -84,7 +80,6 @@ def speculate(
         stop_token: Ends a text.
         stop: Stop words, which end a text.
         seed: Of the draws.
-        use_cache: False reads the whole text again each time.
         **how: How both models draw: `temperature`, and the cuts `top_k`, `top_p` and
             `min_p`.
     """
@@ -94,7 +89,7 @@ def speculate(
     given = generation_inputs(prompts, model, draft, **ends, seed=seed)
     room = given.ids.shape[1]
     with evaluating(model), evaluating(draft):
-        reader, drafter = (Reader(m, room, use_cache, sampling) for m in (model, draft))
+        reader, drafter = (Reader(m, room, sampling) for m in (model, draft))
         return [
             speculative.speculate(
                 reader,

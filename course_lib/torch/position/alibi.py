@@ -14,10 +14,10 @@ from torch import Tensor
 from course_lib.checks import check_size, check_span
 from course_lib.torch.position.base import Positions
 
-__all__ = ["ALiBi", "alibi_bias", "alibi_slopes"]
+__all__ = ["ALiBi", "alibi_bias"]
 
 
-def alibi_slopes(n_heads: int) -> list[float]:
+def _slopes(n_heads: int) -> list[float]:
     """ALiBi's slopes m_h: how fast each head's scores fall with distance.
 
     For a power of two they go from 2^(-8/H) to 2^-8 in equal ratios; other numbers are
@@ -50,7 +50,7 @@ def alibi_bias(
     queries = first + torch.arange(n_queries, device=like.device)
     distance = abs(queries[:, None] - torch.arange(n_keys, device=like.device))  # T S
     dtype = torch.promote_types(like.dtype, torch.float32)
-    slopes = torch.tensor(alibi_slopes(n_heads), dtype=dtype)
+    slopes = torch.tensor(_slopes(n_heads), dtype=dtype)
     slopes = slopes.to(like.device, non_blocking=True)
     return (-slopes[:, None, None] * distance).to(like.dtype)
 
