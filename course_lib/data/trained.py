@@ -3,9 +3,9 @@
 Each file was made by a committed command, `book/checkpoints/<name>.py`, that goes on
 with the very run that its page begins, or makes the one that it describes. Most hold
 weights in PyTorch's layout, which `load_weights` of either wing reads; those of
-"depth", "modern-block" and "multi-head-in-depth" say where trainings ended, that of
-"seq2seq" what a network wrote, that of "assistants" how likely six answers are to
-models that were tuned, and that of "text-as-data" is vectors of texts by a published
+"depth", "modern-block", "multi-head-in-depth" and "starts" say where trainings ended,
+that of "seq2seq" what a network wrote, that of "assistants" how likely six answers are
+to models that were tuned, and that of "text-as-data" is vectors of texts by a published
 encoder, and how likely texts are by decade. That of "presidents" has its matrices in 8
 bits, and `presidents` reads it.
 """

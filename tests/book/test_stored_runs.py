@@ -10,6 +10,7 @@ import dataclasses
 import math
 import re
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -200,6 +201,37 @@ def test_the_file_has_every_training_and_no_two_are_one(name):
         assert there == tuple(b or a for a, b in zip(there, axes, strict=True)), array
         runs = found.reshape(math.prod(there), -1)
         assert len(np.unique(runs, axis=0)) == len(runs), array
+
+
+def test_every_start_of_the_weekend_is_stored():
+    made, kept = command("starts"), stored("starts")
+    due = {
+        f"{Path(sweep.page).stem}/{wing}/{name}": (sweep.starts,)
+        for sweep in made.SWEEPS
+        for wing in made.WINGS
+        for name in sweep.keep
+    }
+    assert {name: array.shape for name, array in kept.items()} == due
+    for name, array in kept.items():
+        assert np.isfinite(array).all(), name
+
+
+def test_what_is_taken_out_of_a_page_of_the_weekend_stands_on_it():
+    made = command("starts")
+    for sweep in made.SWEEPS:
+        text = "\n".join(cell.source for cell in made.cells(sweep.page))
+        for old, _ in sweep.edits:
+            assert old in text, (sweep.page, old)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", range(len(load("starts", "checkpoints").SWEEPS)))
+def test_the_first_start_is_what_the_file_says(n):
+    """Shares and losses of chaotic trainings: two in a hundred, and other rounding."""
+    sweep = command("starts").SWEEPS[n]
+    for name, end in command("starts").run(sweep, 0).items():
+        said = stored("starts")[f"{Path(sweep.page).stem}/{name}"][0]
+        assert abs(end - said) < 0.05 * max(1, abs(said)), name
 
 
 def test_each_kind_of_start_has_every_number_of_heads_and_no_single_result():
