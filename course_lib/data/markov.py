@@ -15,15 +15,12 @@ lost, and the entropy rate has a closed form,
 nats per symbol.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 __all__ = ["Source", "entropy"]
-
-Belief = tuple[tuple[int, float], ...]  # states with their probabilities
 
 
 def entropy(p: np.ndarray) -> np.ndarray:
@@ -188,55 +185,6 @@ class Source:
             found.append(level)
             beliefs = ahead
         return np.array(found)
-
-    def masked_entropies(self, length: int) -> np.ndarray:
-        """H(x_t | all other symbols), one position masked at a time, `length`.
-
-        The expected loss of the best bidirectional model on sequences from the start
-        state. Given the state before it, x_t splits into its group, about which the
-        right-hand side tells through the states, and the symbol within the group, about
-        which nothing tells.
-        """
-        chance, _, within = self._groups
-        fade = np.array([self._fading(s, length) for s in range(self.n_states)])
-        lost = fade[:, ::-1].T + chance @ within  # positions, states
-        return (self._state_shares(length) * lost).sum(1)
-
-    def _fading(self, state: int, length: int) -> np.ndarray:
-        """H(masked group | state before it, next r symbols), r = 0 ... length - 1."""
-        chance, arrow, _ = self._groups
-
-        def left(beliefs: dict[Belief, float]) -> float:
-            pairs = ((w, np.array([p for _, p in b])) for b, w in beliefs.items())
-            return float(sum(w * entropy(p) for w, p in pairs))
-
-        groups = np.flatnonzero(chance[state])
-        beliefs: dict[Belief, float] = {
-            tuple((int(arrow[state, g]), float(chance[state, g])) for g in groups): 1.0
-        }
-        settled, levels = 0.0, []
-        for _ in range(length):
-            # Where only one state is possible, nothing more can be learned.
-            done = {b: w for b, w in beliefs.items() if len({s for s, _ in b}) == 1}
-            unsettled = {b: w for b, w in beliefs.items() if b not in done}
-            settled += left(done)
-            levels.append(settled + left(unsettled))
-            beliefs = {}
-            for belief, weight in unsettled.items():
-                for p, after in self._updates(belief):
-                    beliefs[after] = beliefs.get(after, 0.0) + weight * p
-        return np.array(levels)
-
-    def _updates(self, belief: Belief) -> Iterator[tuple[float, Belief]]:
-        """Each next group's probability, and the belief after it."""
-        chance, arrow, _ = self._groups
-        states = np.array([s for s, _ in belief])
-        weights = np.array([p for _, p in belief])
-        joint = weights[:, None] * chance[states]  # candidates, groups
-        for g in np.flatnonzero(joint.any(0)):
-            p = float(joint[:, g].sum())
-            shares = zip(arrow[states, g], joint[:, g] / p, strict=True)
-            yield p, tuple((int(u), round(float(w), 12)) for u, w in shares if w)
 
     def posterior(self, likelihood: np.ndarray) -> np.ndarray:
         """P(x_t | all that is observed elsewhere): the forward-backward algorithm.

@@ -37,18 +37,6 @@ def listed(source: Source, length: int, start: np.ndarray) -> dict[tuple, float]
     return found
 
 
-def conditional(joint: dict[tuple, float], position: int) -> float:
-    """H(x_position | all the others), from the list of sequences."""
-    others: dict[tuple, float] = {}
-    for sequence, p in joint.items():
-        rest = sequence[:position] + sequence[position + 1 :]
-        others[rest] = others.get(rest, 0.0) + p
-    return float(
-        entropy(np.array(list(joint.values())))
-        - entropy(np.array(list(others.values())))
-    )
-
-
 @pytest.mark.parametrize("which", ["ngram_entropies", "position_entropies"])
 def test_entropies_equal_enumeration(which):
     source = small_source()
@@ -58,14 +46,6 @@ def test_entropies_equal_enumeration(which):
     ]
     found = getattr(source, which)(5)
     np.testing.assert_allclose(found, np.diff(blocks, prepend=0.0), rtol=1e-10)
-
-
-def test_masked_entropies_equal_enumeration():
-    source = small_source()
-    joint = listed(source, 5, np.eye(3)[0])
-    np.testing.assert_allclose(
-        source.masked_entropies(5), [conditional(joint, t) for t in range(5)], rtol=1e-9
-    )
 
 
 def test_posterior_equals_enumeration_under_noise(rng):
@@ -138,26 +118,6 @@ def test_bigram_counts_pay_the_bigram_entropy():
     p = counts / counts.sum(1, keepdims=True)
     loss = -np.log(p[test[:, :-1], test[:, 1:]]).mean()
     assert abs(loss - source.ngram_entropies(2)[1]) < 0.01
-
-
-def test_masked_loss_agrees_with_the_computed_entropy():
-    source = grammar().source
-    ids = grammar().sample(1409, 19, seed=7)
-    seen = np.eye(grammar().vocab_size)[ids]
-    given = np.take_along_axis(source.posterior(seen), ids[..., None], -1)[..., 0]
-    losses = -np.log(given)
-    error = losses.std(0) / np.sqrt(len(losses))
-    deviations = (losses.mean(0) - source.masked_entropies(19)) / error
-    assert np.abs(deviations).max() < 4
-    assert abs(deviations.mean()) < 4 / np.sqrt(19)
-
-
-def test_a_hidden_word_is_easier_than_a_next_word():
-    source = grammar().source
-    assert (source.masked_entropies(29)[:-1] < source.position_entropies(29)[:-1]).all()
-    assert source.masked_entropies(29)[-1] == pytest.approx(
-        source.position_entropies(29)[-1]
-    )
 
 
 @pytest.mark.parametrize("shown", [(1.0, 0.0, 0.0), (0.8, 0.1, 0.1)])
