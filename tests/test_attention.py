@@ -113,3 +113,15 @@ def test_a_row_of_a_bias_that_forbids_all_has_no_gradient(wing, rng):
 
     for fast, slow in zip(wing.grad(fused, q, k, v, bias), grads, strict=True):
         assert_close(fast, slow)
+
+
+def test_a_product_that_16_bits_cannot_hold_is_scaled_first(wing, no_hook):
+    """A scale may be NumPy's number, which leaves the dtype as it is."""
+    q = wing.array(np.full((2, 64), 40.0), "float16")  # 102,400, and 12,800 scaled
+    for scale in (None, np.float64(0.125), np.float32(0.125)):
+        averages, weights = wing.lib.attention(q, q, q, scale=scale)
+        assert {wing.numpy(averages).dtype, wing.numpy(weights).dtype} == {
+            np.dtype("float16")
+        }
+        assert (wing.numpy(averages) == 40).all()
+        assert (wing.numpy(weights) == 0.5).all()

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from course_lib.checks import check_positive, check_size
+from course_lib.checks import check_positive, check_size, make_plain
 
 __all__ = ["QKNorm", "Scoring"]
 
@@ -23,6 +23,7 @@ class Scoring:
     window: int | None = None
 
     def __post_init__(self):
+        make_plain(self)
         for name in ("scale", "cap"):
             if getattr(self, name) is not None:
                 check_positive(name, getattr(self, name))

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Bool, Float
 
-from course_lib.checks import check_attention, check_tensors
+from course_lib.checks import check_attention, check_tensors, plain
 
 __all__ = ["attention", "softmax"]
 
@@ -41,8 +41,9 @@ def attention(
     """Scaled dot-product attention: average the values, weighted by query-key match."""
     check_tensors(jax.Array, q=q, k=k, v=v, bias=bias)
     check_attention(q.shape, k.shape, v.shape, mask, bias)
-    # Scaled first, unlike in PyTorch: XLA may merge a factor behind the product with
-    # the softmax's subtraction, rounded once, and the largest score minus itself not 0.
+    # Scaled first: 16 bits hold larger products, and XLA may merge a factor behind them
+    # with the softmax's subtraction, rounded once: the largest minus itself is not 0.
+    scale, cap = plain((scale, cap))
     root = math.sqrt(q.shape[-1]) if scale is None else 1 / scale
     scores = (q / root) @ k.mT  # *B T S
     if cap is not None:

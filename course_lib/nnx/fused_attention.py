@@ -49,7 +49,12 @@ def fused_attention(
     mask = narrow_mask(mask, q, k, causal=causal, window=window, offset=offset)
     k, v = (repeat_heads(t, q.shape[-3]) for t in (k, v))
     if dropout is not None and dropping:
-        rules = {"mask": mask, "bias": score_bias, "scale": scale, "cap": cap}
+        rules = {
+            "mask": mask,
+            "bias": in_kind(score_bias, q),
+            "scale": scale,
+            "cap": cap,
+        }
         weights = attention(q, k, v, **rules)[1]
         return dropout(weights) @ v
     root = math.sqrt(q.shape[-1]) if scale is None else 1 / scale
@@ -82,6 +87,11 @@ def _has_kernel() -> bool:
     if device.platform != "gpu" or "cuda" not in device.client.platform_version:
         return False
     return tuple(map(int, device.compute_capability.split("."))) >= (8, 0)
+
+
+def in_kind(bias: Array | None, q: Array) -> Array | None:
+    """A bias in the dtype of queries, which mixed precision makes another."""
+    return None if bias is None else bias.astype(q.dtype)
 
 
 def narrow_mask(

@@ -21,7 +21,12 @@ from jaxtyping import Bool, Float, Int
 from course_lib import checks
 from course_lib.config import QKNorm, Scoring
 from course_lib.nnx.attention import attention
-from course_lib.nnx.fused_attention import fused_attention, narrow_mask, repeat_heads
+from course_lib.nnx.fused_attention import (
+    fused_attention,
+    in_kind,
+    narrow_mask,
+    repeat_heads,
+)
 from course_lib.nnx.generation.cache import LayerCache
 from course_lib.nnx.linear import linear
 from course_lib.nnx.norm import norm_layer
@@ -104,8 +109,9 @@ class MultiHeadAttention(nnx.Module):
         scoring = self.scoring
         mask = narrow_mask(mask, q, k, causal=causal, window=scoring.window)
         k, v = repeat_heads(k, self.n_heads), repeat_heads(v, self.n_heads)
-        rules = {"bias": score_bias, "scale": scoring.scale, "cap": scoring.cap}
-        return attention(q, k, v, mask=mask, **rules)[1]
+        rules = {"scale": scoring.scale, "cap": scoring.cap}
+        bias = in_kind(score_bias, q)
+        return attention(q, k, v, mask=mask, bias=bias, **rules)[1]
 
     def project(
         self,
@@ -134,10 +140,10 @@ class MultiHeadAttention(nnx.Module):
         """A map's heads, normed and turned by their positions."""
         rows, rule = proj(x), self.qk_norm
         if rule is not None and rule.whole:
-            rows = norm(rows)
+            rows = norm(rows).astype(rows.dtype)  # weights of 32 bits widen it
         heads = split_heads(rows, self.d_head)
         if rule is not None and not rule.whole:
-            heads = norm(heads)
+            heads = norm(heads).astype(heads.dtype)
         return heads if self.rotary is None else self.rotary(heads, offset)
 
 

@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from course_lib.checks import check_attention, check_tensors
+from course_lib.checks import check_attention, check_tensors, plain
 
 __all__ = ["attention", "softmax"]
 
@@ -51,8 +51,10 @@ def attention(
     """
     check_tensors(torch.Tensor, q=q, k=k, v=v, bias=bias)
     check_attention(q.shape, k.shape, v.shape, mask, bias)
+    scale, cap = plain((scale, cap))
     root = math.sqrt(q.shape[-1]) if scale is None else 1 / scale
-    scores = q @ k.mT / root  # *B T S
+    # Scaled first: 16 bits hold larger products.
+    scores = (q / root) @ k.mT  # *B T S
     if cap is not None:
         scores = cap * (scores / cap).tanh()
     if bias is not None:

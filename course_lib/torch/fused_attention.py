@@ -51,7 +51,12 @@ def fused_attention(
         mask = narrow_mask(mask, q, k, causal=True, offset=offset)
     if cap is not None:  # the kernel knows no soft cap
         k, v = (repeat_heads(x, q.shape[-3]) for x in (k, v))
-        rules = {"mask": mask, "bias": score_bias, "scale": scale, "cap": cap}
+        rules = {
+            "mask": mask,
+            "bias": in_kind(score_bias, q),
+            "scale": scale,
+            "cap": cap,
+        }
         weights = attention(q, k, v, **rules)[1]
         return (weights if dropout is None else dropout(weights)) @ v
     if score_bias is not None and mask is not None:
@@ -66,6 +71,11 @@ def fused_attention(
         scale=scale,
         enable_gqa=q.shape[-3] != k.shape[-3],
     )
+
+
+def in_kind(bias: Tensor | None, q: Tensor) -> Tensor | None:
+    """A bias in the dtype of queries, which mixed precision makes another."""
+    return None if bias is None else bias.to(q.dtype)
 
 
 def narrow_mask(

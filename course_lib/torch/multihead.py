@@ -20,7 +20,12 @@ from torch import Tensor, nn
 from course_lib import checks
 from course_lib.config import QKNorm, Scoring
 from course_lib.torch.attention import attention
-from course_lib.torch.fused_attention import fused_attention, narrow_mask, repeat_heads
+from course_lib.torch.fused_attention import (
+    fused_attention,
+    in_kind,
+    narrow_mask,
+    repeat_heads,
+)
 from course_lib.torch.generation.cache import LayerCache
 from course_lib.torch.linear import linear
 from course_lib.torch.norm import norm_layer
@@ -117,8 +122,9 @@ class MultiHeadAttention(nn.Module):
         scoring = self.scoring
         mask = narrow_mask(mask, q, k, causal=causal, window=scoring.window)
         k, v = repeat_heads(k, self.n_heads), repeat_heads(v, self.n_heads)
-        rules = {"bias": score_bias, "scale": scoring.scale, "cap": scoring.cap}
-        return attention(q, k, v, mask=mask, **rules)[1]
+        rules = {"scale": scoring.scale, "cap": scoring.cap}
+        bias = in_kind(score_bias, q)
+        return attention(q, k, v, mask=mask, bias=bias, **rules)[1]
 
     def project(
         self,

@@ -14,6 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiny import (
     PAD,
+    VOCAB,
+    T,
     assert_weights,
     averaged_loss,
     nano_model,
@@ -22,9 +24,9 @@ from tiny import (
     tiny_gpt,
     tiny_model,
 )
-from wings import assert_close
+from wings import assert_close, each
 
-from course_lib.config import TrainConfig
+from course_lib.config import GPTConfig, TrainConfig
 from course_lib.training import (
     Batches,
     History,
@@ -497,6 +499,24 @@ def test_sixteen_bits_change_the_numbers_a_little_and_the_weights_dtype_never(wi
     assert {str(w.dtype) for w in wing.lib.get_weights(model).values()} == {"float32"}
     logits = wing.numpy(model(wing.array(tiny_data(6)[0])))
     assert str(logits.dtype) == "float32"  # only training is short
+
+
+MIXED = [
+    {"position": position, "dropout": 0.1, **options}
+    for position in ("relative", "alibi", "rotary")
+    for options in ({"score_cap": 50.0, "qk_norm": True}, {"score_cap": 50.0}, {})
+]
+
+
+@pytest.mark.filterwarnings("ignore:Mismatch dtype between input and weight")
+@each("options", MIXED, nnx=MIXED[:1])
+def test_every_scoring_trains_in_mixed_precision(wing, options):
+    sizes = {"vocab_size": VOCAB, "max_len": T, "d_model": 12, "n_layers": 1}
+    model = wing.make(wing.lib.GPT, GPTConfig(**sizes, n_heads=2, **options))
+    config = TrainConfig(steps=1, precision="bfloat16", chunk=1)
+    batches, loss = [tiny_data(6)[0]], wing.lib.next_token_loss
+    history = wing.lib.fit(model, batches, loss, config=config)
+    assert abs(history.losses[0] - np.log(VOCAB)) < 1
 
 
 def test_a_parameter_that_the_loss_does_not_use_still_decays(both):
