@@ -326,6 +326,7 @@ def _mixtral(fields: Fields) -> dict[str, Any]:
         "experts": Experts(
             n_experts=_n_experts(fields, 8),
             top_k=fields.take("num_experts_per_tok", 2),
+            normalize=True,
         ),
     }
 

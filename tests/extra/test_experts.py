@@ -41,7 +41,7 @@ def test_the_loss_is_one_in_balance_and_grows_to_the_number_of_experts(wing):
 
 
 def test_the_bias_brings_idle_experts_to_work_and_leaves_the_gates(wing, rng):
-    model, weights = build(wing, top_k=1, balance_bias=True)
+    model, weights = build(wing, top_k=1, normalize=True, balance_bias=True)
     weights["balance"] = np.array([3.0, 0.0, 0.0])
     wing.lib.set_weights(model, weights)
     x = wing.array(rng.standard_normal((101, D)))
@@ -52,6 +52,17 @@ def test_the_bias_brings_idle_experts_to_work_and_leaves_the_gates(wing, rng):
     assert np.bincount(chosen.ravel(), minlength=E).min() > 15
     assert_close(gates, np.ones_like(gates))  # of one expert, divided by itself
     assert_close(shares.sum(axis=-1), np.ones(101))
+
+
+@pytest.mark.parametrize("top_k", [1, 2])
+def test_a_router_learns_and_of_equals_takes_the_first(wing, rng, top_k):
+    model, weights = build(wing, top_k=top_k)
+    x = wing.array(rng.standard_normal((N, D)))
+    grads = wing.parameter_grads(model, lambda model: (model(x) ** 2).sum())
+    assert np.abs(grads["router.weight"]).max() > 1e-3
+    weights["router.weight"][:] = 0
+    wing.lib.set_weights(model, weights)
+    assert (wing.numpy(model.route(x)[1]) == np.arange(top_k)).all()
 
 
 def test_experts_train_in_mixed_precision(wing, rng):

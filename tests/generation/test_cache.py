@@ -85,6 +85,22 @@ def test_what_is_forgotten_can_be_read_anew(wing, rng):
     assert_close(wing.numpy(got), wing.numpy(expected)[:, 3:])
 
 
+def test_a_gradient_goes_through_the_cache(wing, rng):
+    model, x = layer(wing), rng.standard_normal((B, 3, D))
+
+    def in_parts(model):
+        kept = cache(wing, wing.array(x))[0]
+        parts = (wing.array(x[:, t : t + 1]) for t in range(3))
+        return sum((model(part, causal=True, cache=kept) ** 2).sum() for part in parts)
+
+    def at_once(model):
+        return (model(wing.array(x), causal=True) ** 2).sum()
+
+    expected = wing.parameter_grads(model, at_once)
+    for name, found in wing.parameter_grads(model, in_parts).items():
+        np.testing.assert_allclose(found, expected[name], atol=1e-10)
+
+
 def test_a_context_that_was_read_before_need_not_be_read_again(wing, rng):
     model = layer(wing)
     x, context = (wing.array(rng.standard_normal((B, n, D))) for n in (T, 5))

@@ -58,10 +58,14 @@ class MixtureOfExperts(nn.Module):
     def route(
         self, x: Float[Tensor, "*B D"]
     ) -> tuple[Float[Tensor, "*B K"], Int[Tensor, "*B K"], Float[Tensor, "*B E"]]:
-        """Gates of each token's experts, their numbers, and eq. 1's shares of all."""
+        """Gates of each token's experts, their numbers, and eq. 1's shares of all.
+
+        Of equals, the one with the smallest number is chosen.
+        """
         scores = self.router(x).softmax(-1)
         ranked = scores if self.balance is None else scores + self.balance
-        chosen = ranked.topk(self.experts.top_k).indices  # *B K
+        order = ranked.argsort(dim=-1, descending=True, stable=True)
+        chosen = order[..., : self.experts.top_k]  # *B K
         gates = scores.gather(-1, chosen)
         if self.experts.normalize:
             gates = gates / gates.sum(dim=-1, keepdim=True)

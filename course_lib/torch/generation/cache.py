@@ -36,6 +36,9 @@ class LayerCache:
         for name, (new, room) in rooms.items():
             check_cache_room(self.stored, new.shape, room.shape, name)
         start, self.stored = self.stored, self.stored + k.shape[-2]
+        if torch.is_grad_enabled() and (k.requires_grad or v.requires_grad):
+            # A gradient needs what was there before as it was.
+            self.k, self.v = self.k.clone(), self.v.clone()
         self.k[..., start : self.stored, :] = k
         self.v[..., start : self.stored, :] = v
         return self.k[..., : self.stored, :], self.v[..., : self.stored, :]
