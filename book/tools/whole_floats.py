@@ -34,23 +34,19 @@ def whole_floats(text: str, source: str, page: Sequence[str] = ()) -> set[int]:
     Returns:
         Their places among the numbers of the text.
     """
-    numbers = [*enumerate(NUMBER.finditer(text))]
     found: set[int] = set()
     for pattern in patterns(source, page):
         for match in re.finditer(pattern, text, re.MULTILINE):
-            found -= {place for place, number in numbers if lies_in(number, match, 0)}
-            found |= {
-                place
-                for place, number in numbers
-                for group in range(1, floats(pattern) + 1)
-                if "." not in number[0] and lies_in(number, match, group)
-            }
+            spans = [match.span(group) for group in range(floats(pattern) + 1)]
+            for place, number in enumerate(NUMBER.finditer(text)):
+                digits = number[0].rstrip(".")  # the point of a sentence, as in `is 5.`
+                start, end = number.start(), number.start() + len(digits)
+                inside = [a <= start and end <= b for a, b in spans]
+                if inside[0]:
+                    found.discard(place)
+                if any(inside[1:]) and "." not in digits:
+                    found.add(place)
     return found
-
-
-def lies_in(number: re.Match[str], match: re.Match[str], group: int) -> bool:
-    """Say whether a number stands in what a pattern's group found."""
-    return match.start(group) <= number.start() and number.end() <= match.end(group)
 
 
 def patterns(source: str, page: Sequence[str]) -> list[str]:

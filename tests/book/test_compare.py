@@ -100,6 +100,7 @@ PAGE = ("def row(name, x):\n    return f'{name:2s} {x:6,.0f}, {len(name)} it'",)
         ('print(a, "".join(f" {x:.0%}" for x in y))', "a  7%", "a  8%", "a  9%"),
         ('print("n", n)\nprint(f"{a} {x:.0f}")', "n 5\na 7", "n 5\na 8", "n 6\na 7"),
         ('print(row("a", x))', "a  1,234, 1 it", "a  1,235, 1 it", "a  1,234, 2 it"),
+        ('print(f"is {x:.0f}.", n)', "is 12. 5", "is 13. 5", "is 12. 6"),
         ('print(f"{x:.{d}f} and {n}")', "12 and 5", "13 and 5", "12 and 6"),
         ('print(f"{x:.{d}f} and {n}")', "1.2 and 5", "1.3 and 5", "2.0 and 5"),
         ('print("epoch", f"{x:.0f}", round(x))', "epoch 7 7", "epoch 8 7", "epoch 7 8"),
