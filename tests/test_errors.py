@@ -251,7 +251,6 @@ ATTENTIONS = [
     ("attention", QKV, {}),
     ("tiled_attention", QKV, {"tile": 2}),
     ("window_attention", QKV, {"size": 2}),
-    ("additive_attention", {**QKV, "w": (7,)}, {}),
     ("kernel_regression", QKV, {"bandwidth": 1.0}),
 ]
 # Other shapes of queries, keys and values, what they hold, and what is said of it.

@@ -23,7 +23,6 @@ def a_linear(wing):
 # of a wing makes a part.
 PIECES = {
     "ALiBi": {"n_heads": 3},
-    "AdditiveAttention": {"d_query": 4, "d_context": 5, "d_hidden": 3},
     "AttentionPooling": {"d_model": 6, "n_heads": 2},
     "BERTForClassification": {"config": BERT, "n_classes": 3},
     "Block": {"d_model": 8, "n_heads": 2, "d_ff": 5, "n_kv_heads": 1},
@@ -43,9 +42,6 @@ PIECES = {
     "MultiHeadAttention": {"d_model": 8, "n_heads": 2, "n_kv_heads": 1, "head_dim": 3},
     "QuantizedLinear": {"layer": a_linear, "group": 3},
     "RNN": {"d_in": 3, "d_model": 5},
-    "RecurrentSeq2Seq": {
-        "source_vocab_size": 7, "target_vocab_size": 5, "d_model": 4,
-    },
     "RelativeBias": {"n_heads": 3, "max_distance": 5},
     "Rotary": {"d_head": 4},
     "SelfAttention": {"d_model": 4, "d_head": 3},

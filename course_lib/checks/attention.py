@@ -10,7 +10,7 @@ from course_lib.checks.numbers import stated
 from course_lib.checks.tensors import check_dtype, check_shape, check_tensors
 
 __all__ = [
-    "check_additive", "check_attention", "check_cache_room",
+    "check_attention", "check_cache_room",
     "check_context", "check_mask", "check_memory", "check_no_cache",
     "check_rewind", "check_same_length", "check_scores",
 ]  # fmt: skip
@@ -145,16 +145,6 @@ def check_scores(
             "mask must have a column for each key that the cache holds: got "
             f"{shape} for {k[-2]} keys. Make it of the whole text, with "
             "what was read before."
-        )
-
-
-def check_additive(q: Shape, k: Shape, v: Shape, w: Shape, mask: Any = None) -> None:
-    """Refuse what additive attention cannot put together; `w` makes a score, `A`."""
-    check_attention(q, k, v, mask)
-    if tuple(w) != (q[-1],):
-        raise ValueError(
-            "w must be one vector as wide as queries and keys: got w "
-            f"{tuple(w)} for q {tuple(q)}."
         )
 
 

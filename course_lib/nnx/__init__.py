@@ -23,14 +23,12 @@ from course_lib.nnx.block import *
 from course_lib.nnx.bridge import *
 from course_lib.nnx.embedding import *
 from course_lib.nnx.evaluation import *
-from course_lib.nnx.extra.additive_attention import *
 from course_lib.nnx.extra.efficient_attention import *
 from course_lib.nnx.extra.experts import *
 from course_lib.nnx.extra.graph import *
 from course_lib.nnx.extra.kernel_regression import *
 from course_lib.nnx.extra.quantization import *
 from course_lib.nnx.extra.recurrent import *
-from course_lib.nnx.extra.recurrent_seq2seq import *
 from course_lib.nnx.feed_forward import *
 from course_lib.nnx.forecaster import *
 from course_lib.nnx.fused_attention import *

@@ -8,7 +8,7 @@ from course_lib.oracle.norm import norm
 from course_lib.oracle.position import rotary
 from course_lib.oracle.weights import Weights, floats, linear
 
-__all__ = ["additive_attention", "attention", "multihead", "softmax"]
+__all__ = ["attention", "multihead", "softmax"]
 
 
 def softmax(scores: np.ndarray) -> np.ndarray:
@@ -57,25 +57,6 @@ def attention(
         if weights[*b, i, j] > 0:  # a NaN of weight 0 stays out
             output[*b, i] += weights[*b, i, j] * v[*b, j]
     return output, weights
-
-
-def additive_attention(
-    q: np.ndarray,
-    k: np.ndarray,
-    v: np.ndarray,
-    w: np.ndarray,
-    mask: np.ndarray | None = None,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Additive attention, of projected queries and keys of width A, with `w` of size A.
-
-    Bahdanau et al. 2014, appendix A.1.2, arXiv:1409.0473.
-    """
-    q, k, v, w = floats(q, k, v, w)
-    scores = np.empty((*q.shape[:-1], k.shape[-2]))
-    for *b, i, j in np.ndindex(scores.shape):
-        scores[*b, i, j] = w @ np.tanh(q[*b, i] + k[*b, j])
-    weights = _rows(scores, mask)
-    return weights @ v, weights
 
 
 def multihead(

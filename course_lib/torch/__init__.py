@@ -20,14 +20,12 @@ from course_lib.torch.block import *
 from course_lib.torch.bridge import *
 from course_lib.torch.embedding import *
 from course_lib.torch.evaluation import *
-from course_lib.torch.extra.additive_attention import *
 from course_lib.torch.extra.efficient_attention import *
 from course_lib.torch.extra.experts import *
 from course_lib.torch.extra.graph import *
 from course_lib.torch.extra.kernel_regression import *
 from course_lib.torch.extra.quantization import *
 from course_lib.torch.extra.recurrent import *
-from course_lib.torch.extra.recurrent_seq2seq import *
 from course_lib.torch.feed_forward import *
 from course_lib.torch.forecaster import *
 from course_lib.torch.fused_attention import *

@@ -13,22 +13,19 @@ B, S, V, START, STOP = 3, 5, 11, 1, 2
 CONFIG = Seq2SeqConfig(vocab_size=V, max_len=13, d_model=12, n_layers=1, n_heads=3)
 
 
-def build(wing, kind):
-    config = replace(CONFIG, position="none") if kind == "without a table" else CONFIG
-    recurrent = (wing.lib.RecurrentSeq2Seq, V, V, 6)
-    piece = recurrent if kind == "recurrent" else (wing.lib.Seq2Seq, config)
-    return randomize(wing, wing.make(*piece), size=0.6)[0]
+def build(wing, config=CONFIG):
+    return randomize(wing, wing.make(wing.lib.Seq2Seq, config), size=0.6)[0]
 
 
 @pytest.fixture(scope="module")
 def models():
-    """A model of each kind for each wing, made once."""
+    """A model for each wing, made once."""
     made = {}
 
-    def get(wing, kind):
-        if (wing.name, kind) not in made:
-            made[wing.name, kind] = build(wing, kind)
-        return made[wing.name, kind]
+    def get(wing):
+        if wing.name not in made:
+            made[wing.name] = build(wing)
+        return made[wing.name]
 
     return get
 
@@ -49,12 +46,8 @@ def unwritten(wing, model, ids, n):
     )
 
 
-KINDS = pytest.mark.parametrize("kind", ["transformer", "recurrent"])
-
-
-@KINDS
-def test_each_token_is_the_likeliest_given_those_before(wing, rng, models, kind):
-    ids, model = source(rng), models(wing, kind)
+def test_each_token_is_the_likeliest_given_those_before(wing, rng, models):
+    ids, model = source(rng), models(wing)
     for row, target in zip(ids, write(wing, model, ids), strict=True):
         given = np.full((1, 8), START)  # of one length: one shape for JAX
         given[0, 1 : 1 + len(target)] = target
@@ -64,16 +57,14 @@ def test_each_token_is_the_likeliest_given_those_before(wing, rng, models, kind)
         assert len(target) == 7 or likeliest[len(target)] == STOP
 
 
-@KINDS
-def test_both_wings_write_the_same(both, rng, models, kind):
+def test_both_wings_write_the_same(both, rng, models):
     ids = source(rng)
-    texts = [write(w, models(w, kind), ids) for w in both]
+    texts = [write(w, models(w), ids) for w in both]
     assert texts[0] == texts[1]
 
 
-@each("kind", ["transformer", "recurrent"], nnx=["recurrent"])
-def test_padding_the_source_changes_nothing(wing, rng, models, kind):
-    ids, model = source(rng), models(wing, kind)
+def test_padding_the_source_changes_nothing(wing, rng, models):
+    ids, model = source(rng), models(wing)
     # What stands there is not even the padding id: the mask alone says what counts.
     padded = np.concatenate([ids, source(rng, length=8)], axis=1)
     mask = wing.array(np.tile(np.arange(13) < S, (B, 1, 1, 1)))
@@ -81,9 +72,10 @@ def test_padding_the_source_changes_nothing(wing, rng, models, kind):
     assert write(wing, model, padded, source_mask=mask) == expected
 
 
-@each("kind", ["transformer", "recurrent", "without a table"], nnx=["recurrent"])
-def test_writing_in_parts_equals_writing_at_once(wing, rng, kind):
-    model = wing.cast(build(wing, kind), "float64")
+@each("position", ["sinusoidal", "none"], nnx=["sinusoidal"])
+def test_writing_in_parts_equals_writing_at_once(wing, rng, position):
+    model = build(wing, replace(CONFIG, position=position))
+    model = wing.cast(model, "float64")
     memory = model.encode(wing.array(source(rng)))
     target = rng.integers(3, V, (B, 7))
     whole = wing.numpy(model.decode(wing.array(target), memory))
@@ -96,7 +88,7 @@ def test_writing_in_parts_equals_writing_at_once(wing, rng, kind):
 
 
 def test_no_more_is_begun_than_there_are_positions(wing, rng, models):
-    model = models(wing, "transformer")
+    model = models(wing)
     memory = model.encode(wing.array(source(rng)))
     model.begin(memory, CONFIG.max_len)
     with pytest.raises(ValueError, match="13"):
@@ -106,7 +98,7 @@ def test_no_more_is_begun_than_there_are_positions(wing, rng, models):
 
 
 def test_the_longest_target_fills_all_positions(wing, rng, models):
-    model, ids = models(wing, "transformer"), source(rng, batch=1)
+    model, ids = models(wing), source(rng, batch=1)
     whole = CONFIG.max_len
     never = unwritten(wing, model, ids, whole)
     (target,) = write(wing, model, ids, whole, stop_token=never)
@@ -136,7 +128,7 @@ def test_the_source_is_encoded_and_projected_once():
 
 
 def test_a_size_or_token_that_makes_no_sense_is_refused(wing, rng, models, no_hook):
-    model = models(wing, "recurrent")
+    model = models(wing)
     with pytest.raises(ValueError, match="max_new_tokens must be"):
         write(wing, model, source(rng), n=0)
     for bad in (-1, V, 1.5):
@@ -144,9 +136,8 @@ def test_a_size_or_token_that_makes_no_sense_is_refused(wing, rng, models, no_ho
             write(wing, model, source(rng), stop_token=bad)
 
 
-@KINDS
-def test_a_token_outside_its_vocabulary_is_refused(wing, models, kind):
-    model = models(wing, kind)
+def test_a_token_outside_its_vocabulary_is_refused(wing, models):
+    model = models(wing)
     for bad in (V, -1):
         with pytest.raises(ValueError, match=f"0 to {V - 1}: got {bad} in source"):
             write(wing, model, np.array([[3, bad]]))

@@ -17,7 +17,6 @@ from jaxtyping import Bool, Int
 
 from course_lib.generation.inputs import gathered, translation_inputs
 from course_lib.nnx.evaluation import evaluating
-from course_lib.nnx.extra.recurrent_seq2seq import RecurrentSeq2Seq
 from course_lib.nnx.generation.write import Parts, write
 from course_lib.nnx.seq2seq import Seq2Seq
 
@@ -25,7 +24,7 @@ __all__ = ["translate"]
 
 
 def translate(
-    model: Seq2Seq | RecurrentSeq2Seq,
+    model: Seq2Seq,
     source: Int[Array, "B S"],
     *,
     start_token: int,

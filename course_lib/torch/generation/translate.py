@@ -13,7 +13,6 @@ from torch import Tensor
 
 from course_lib.generation.inputs import gathered, translation_inputs
 from course_lib.torch.evaluation import evaluating
-from course_lib.torch.extra.recurrent_seq2seq import RecurrentSeq2Seq
 from course_lib.torch.generation.write import write
 from course_lib.torch.seq2seq import Seq2Seq
 
@@ -21,7 +20,7 @@ __all__ = ["translate"]
 
 
 def translate(
-    model: Seq2Seq | RecurrentSeq2Seq,
+    model: Seq2Seq,
     source: Int[Tensor, "B S"],
     *,
     start_token: int,
