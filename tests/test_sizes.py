@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from course_lib import baselines, config, data
+from course_lib import baselines, config
 from course_lib.training import Batches, Windows
 
 HEADS = (2, 3, 8, 4)  # B H T Dh
@@ -71,13 +71,6 @@ PLAIN = [
     (config.Experts, {}, {"n_experts": 3}),
     (config.Scoring, {}, {"window": 2}),
     (baselines.NGram, {}, {"order": 2, "vocab_size": 5}),
-    (data.continuations, {"seed": 0}, {"n": 2}),
-    (data.induction, {"n": 2, "seed": 0}, {"n_pairs": 2, "n_symbols": 3}),
-    (data.one_or_several, {"seed": 0}, {"n": 2}),
-    (data.pronouns, {"kind": "gender", "seed": 0}, {"n_pairs": 2}),
-    (data.phrases, {"words": 5, "seed": 0}, {"n": 2}),
-    (data.twins, {"words": 5, "seed": 0}, {"n": 2}),
-    (data.windows, {"seed": 0}, {"n": 2}),
     (partial(Batches, np.ones(9)), {}, {"batch_size": 2}),
     (partial(Windows, np.ones(9)), {}, {"length": 3, "batch_size": 2}),
 ]

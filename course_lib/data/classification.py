@@ -10,12 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from course_lib.checks import check_even, check_range
+from course_lib.checks import check_even
 from course_lib.data.sequences import PAD
 
 __all__ = ["Labelled", "late_majority", "majority"]
 
-_IN_PAIRS = "sequences come in pairs"
 HIGHEST = 7  # entry
 SIDE = 5  # longest part of a late majority
 
@@ -41,7 +40,6 @@ def majority(n: int, *, seed: int, max_length: int = 5) -> Labelled:
     matter: a score for each token, added up, solves the task. Labels are 1 for A and 0
     for B, half of each (the odd one is B).
     """
-    check_range("max_length", max_length, 4)
     rng = np.random.default_rng(seed)
     labels = rng.permutation((np.arange(n) % 2 == 1).astype(np.int64))
 
@@ -61,7 +59,7 @@ def late_majority(n: int, *, seed: int) -> Labelled:
     lengths up to 5, so there are no ties. Entries run from 1 to 7, and the marker is
     the next id.
     """
-    check_even("n", n, _IN_PAIRS)
+    check_even("n", n, "sequences come in pairs")
     rng = np.random.default_rng(seed)
 
     def sizes(n: int) -> np.ndarray:

@@ -22,8 +22,6 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from course_lib.checks import check_noise, check_range, check_size
-
 __all__ = ["Economy", "economy", "r_squared"]
 
 FEATURES = ("size", "leverage", "rd", "roa", "last_return")
@@ -154,9 +152,6 @@ def economy(
         same_firms: Keep the characteristics, and so the network, over all quarters;
             otherwise each quarter has firms of its own.
     """
-    check_size("n_quarters", n_quarters)
-    check_range("n_firms", n_firms, 2, why="to have a peer")
-    check_noise(noise)
     rng = np.random.default_rng(seed)
     shape = (n_quarters, n_firms)
 

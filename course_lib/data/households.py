@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from course_lib.checks import check_size, check_whole
 from course_lib.optional import missing
 
 __all__ = ["Households", "draw_spending", "engel", "spending"]
@@ -55,8 +54,6 @@ def draw_spending(n: int, *, n_noise: int = 20, seed: int | list[int]) -> Househ
     All features are uniform on [-1, 1] and independent. The `n_noise` irrelevant ones
     stand after the two others. A list is one seed too.
     """
-    check_size("n", n)
-    check_whole("n_noise", n_noise)
     rng = np.random.default_rng(seed)
     features = rng.uniform(-1, 1, (n, 2 + n_noise))
     truth = spending(features)

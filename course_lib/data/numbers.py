@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from course_lib.checks import check_range, check_sizes
+from course_lib.checks import check_range
 from course_lib.optional import missing
 
 __all__ = ["Numbers", "Phrases", "numbers"]
@@ -66,8 +66,6 @@ def numbers(
         unseen: Numbers from 21 to 99, such as 97, that training lacks everywhere. Their
             words are two words each, so none of them may end in 0.
     """
-    check_sizes(n_train=n_train, n_random=n_random)
-    check_range("limit", limit, 1000, 1_000_000)
     for number in unseen:
         check_range("unseen", number, 21, 99, "of two words, such as ninety-seven")
         if number % 10 == 0:

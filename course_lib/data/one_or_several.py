@@ -13,7 +13,6 @@ depend on the question is wrong for some of the nouns of each sentence.
 
 import numpy as np
 
-from course_lib.checks import check_lengths, check_size
 from course_lib.data.grammar import grammar
 
 __all__ = ["one_or_several"]
@@ -29,8 +28,6 @@ def one_or_several(
         the noun asked about, the id of its singular, `n`; and the answers, 0 for one
         and 1 for several, `n`.
     """
-    check_size("n", n)
-    check_lengths(shortest, longest)
     language, rng = grammar(), np.random.default_rng(seed)
     singular = np.flatnonzero(language.is_noun & ~language.is_plural)
     plural = language.other_number[singular]

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from course_lib.checks import check_size
 from course_lib.data.grammar import SPECIALS, grammar, reachable
 from course_lib.data.masked import IGNORE, Masked, mask_words
 
@@ -116,7 +115,6 @@ def continuations(n: int, *, seed: int) -> Continuations:
     are uncorrelated with every function of one side: the best logistic regression on
     the counts of each side is a constant. Half of the labels are 1 (the odd one is 0).
     """
-    check_size("n", n)
     rng = np.random.default_rng(seed)
     labels = rng.permutation((np.arange(n) % 2 == 1).astype(np.int64))
     kinds = rng.integers(0, len(KINDS), (n, 2))

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from course_lib.checks import check_lengths, check_sizes
-
 __all__ = ["NextToken", "Pairs", "induction", "reversal"]
 
 PAD = 0
@@ -58,7 +56,6 @@ def induction(n: int, *, seed: int, n_pairs: int = 16, n_symbols: int = 8) -> Ne
     Symbols 1 to `n_symbols` serve as keys and as values. T = 2 `n_pairs` - 1, as the
     last token is only a target: `targets[:, t]` is the token after `tokens[:, t]`.
     """
-    check_sizes(n_pairs=n_pairs, n_symbols=n_symbols)
     rng = np.random.default_rng(seed)
     code = rng.integers(1, n_symbols + 1, (n, n_symbols + 1))
     keys = rng.integers(1, n_symbols + 1, (n, n_pairs))
@@ -75,7 +72,6 @@ def reversal(n: int, *, seed: int, max_length: int = 12, min_length: int = 4) ->
     Symbols are 1 to 8, followed by `<start>` and `<end>`; sources have
     `min_length` to `max_length` of them.
     """
-    check_lengths(min_length, max_length)
     rng = np.random.default_rng(seed)
     lengths = rng.integers(min_length, max_length + 1, n)
     symbols = rng.integers(1, 9, (n, max_length))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from course_lib.checks import check_size, check_whole
+from course_lib.checks import check_whole
 from course_lib.data.grammar import grammar
 
 __all__ = ["statements"]
@@ -19,7 +19,6 @@ def statements(n: int, *, longest: int = 12, seed: int) -> np.ndarray:
         longest: Words a statement has at most, its stop included.
         seed: Fixes the draw.
     """
-    check_size("n", n)
     check_whole("longest", longest, least=4, why="a noun phrase, a verb and a stop")
     language = grammar()
     unwanted = np.isin(language.classes, ("relative", "question mark"))

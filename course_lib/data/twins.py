@@ -11,7 +11,7 @@ from functools import cache
 
 import numpy as np
 
-from course_lib.checks import check_size, check_whole
+from course_lib.checks import check_whole
 from course_lib.data.grammar import grammar, reachable
 
 __all__ = ["phrases", "twins"]
@@ -28,8 +28,6 @@ def phrases(n: int, words: int, *, seed: int) -> tuple[np.ndarray, np.ndarray]:
         The ids, `N T` with T = `words` + 1, as `[MASK]` stands in the verb's place; and
         the ids of the verbs, `N`.
     """
-    check_size("n", n)
-    check_whole("words", words, least=_SHORTEST, why="two noun phrases")
     return _draw(n, words, np.random.default_rng(seed))
 
 
@@ -42,8 +40,6 @@ def twins(n: int, words: int, *, seed: int) -> tuple[np.ndarray, np.ndarray]:
         The ids of n pairs, `2N T` as in `phrases`; and whether the verb is a plural, as
         the first noun is, `2N`.
     """
-    check_size("n", n)
-    check_whole("words", words, least=_SHORTEST, why="two noun phrases")
     rng, rows = np.random.default_rng(seed), []
     while len(rows) < 2 * n:
         for ids in _draw(n, words, rng)[0]:
@@ -58,6 +54,7 @@ def _draw(
     n: int, words: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
     """Draw word by word, with the odds that a verb comes after the right number."""
+    check_whole("words", words, least=_SHORTEST, why="two noun phrases")
     language = grammar()
     source, (inside, last) = language.source, _tables()
     ahead = [last.sum(axis=1)]  # in a state: the chance of a verb after 0, 1, ... words

@@ -9,7 +9,6 @@ given its neighbors, 1.54 nats.
 
 import numpy as np
 
-from course_lib.checks import check_size
 from course_lib.data.grammar import grammar
 
 __all__ = ["windows"]
@@ -21,7 +20,6 @@ def windows(n: int, *, seed: int) -> tuple[np.ndarray, np.ndarray]:
     Returns:
         Ids of the neighbors, left and right, `n 2`, and of the words between them, `n`.
     """
-    check_size("n", n)
     length = 32
     texts = grammar().sample(-(-n // (length - 2)), 2 * length, seed=seed)[:, length:]
     three = np.lib.stride_tricks.sliding_window_view(texts, 3, axis=1).reshape(-1, 3)

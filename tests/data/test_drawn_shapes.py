@@ -122,16 +122,3 @@ def test_the_matched_filter_fails_under_overwhelming_noise():
     shapes = data.drawn_shapes(101, seed=13, size=16, noise=100.0)
     right = data.matched_filter(shapes.images) == shapes.labels
     assert right.mean() < 0.5
-
-
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        ({"size": 11}, "at least 12"),
-        ({"noise": -0.1}, "negative"),
-        ({"n": 0}, "n must"),
-    ],
-)
-def test_refusals_say_what_came(settings, words):
-    with pytest.raises(ValueError, match=words):
-        data.drawn_shapes(**{"n": 3, "seed": 0, **settings})

@@ -185,16 +185,3 @@ def test_the_same_firms_keep_their_network():
     e = data.economy(seed=37, n_quarters=Q, n_firms=N, same_firms=True)
     assert (e.relevance == e.relevance[:1]).all()
     assert (e.last_return[0] != e.last_return[1]).any()
-
-
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        ({"n_firms": 1}, "at least 2"),
-        ({"n_quarters": 0}, "n_quarters"),
-        ({"noise": -1}, "not be negative"),
-    ],
-)
-def test_refusals_say_what_came(settings, words):
-    with pytest.raises(ValueError, match=words):
-        data.economy(seed=0, **settings)

@@ -61,16 +61,3 @@ def test_the_truth_looks_at_the_first_two_features_only():
         changed[:, column] = 0.3
         moved = not np.allclose(spending(changed), sample.truth)
         assert moved == (column < 2)
-
-
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda: draw_spending(0, seed=0), "n must be a whole number of at least 1"),
-        (lambda: draw_spending(-3, seed=0), "n must be a whole number of at least 1"),
-        (lambda: draw_spending(3, n_noise=-1, seed=0), "n_noise must be a whole"),
-    ],
-)
-def test_errors_say_the_rule(call, words):
-    with pytest.raises(ValueError, match=words):
-        call()
