@@ -10,7 +10,7 @@ import numpy as np
 
 __all__ = [
     "check_choice", "check_divides", "check_even", "check_experts", "check_heads",
-    "check_lengths", "check_noise", "check_positive", "check_range", "check_rate",
+    "check_noise", "check_positive", "check_range", "check_rate",
     "check_size", "check_sizes", "check_whole", "make_plain", "nearest_divisor",
     "plain", "stated",
 ]  # fmt: skip
@@ -82,15 +82,6 @@ def plain(value: Any) -> Any:
 
 def _real(number: Any) -> bool:
     return isinstance(number, Real) or hasattr(number, "shape")
-
-
-def check_lengths(shortest: int, longest: int) -> None:
-    """Refuse a shortest length that is not positive or exceeds the longest."""
-    if not 1 <= shortest <= longest:
-        raise ValueError(
-            "min_length must be at least 1 and at most max_length: got min_length="
-            f"{shortest}, max_length={longest}."
-        )
 
 
 def check_positive(name: str, number: float) -> None:

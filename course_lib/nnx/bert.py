@@ -17,7 +17,7 @@ from flax import nnx
 from jax import Array
 from jaxtyping import Bool, Float, Int
 
-from course_lib.checks import check_ids, check_pooler, check_size, check_token_types
+from course_lib.checks import check_ids, check_pooler, check_token_types
 from course_lib.config import BERTConfig
 from course_lib.nnx.block import Block
 from course_lib.nnx.embedding import Embedding
@@ -109,7 +109,6 @@ class BERTForClassification(nnx.Module):
     """BERT with a classification head, for sequences or pairs of them."""
 
     def __init__(self, config: BERTConfig, n_classes: int, *, rngs: nnx.Rngs):
-        check_size("n_classes", n_classes)
         self.config = config
         self.bert = BERT(config, rngs=rngs)
         self.dropout = nnx.Dropout(config.dropout, rngs=rngs)

@@ -13,7 +13,7 @@ from flax import nnx
 from jax import Array
 from jaxtyping import Float
 
-from course_lib.checks import check_choice, check_rate, check_size
+from course_lib.checks import check_choice, check_rate
 from course_lib.config import ACTIVATIONS
 from course_lib.nnx.linear import linear
 
@@ -44,9 +44,7 @@ class FeedForward(nnx.Module):
         gated: bool = False,
         rngs: nnx.Rngs,
     ):
-        check_size("d_model", d_model)
         d_ff = 4 * d_model if d_ff is None else d_ff
-        check_size("d_ff", d_ff)
         check_choice("activation", activation, ACTIVATIONS)
         check_rate("dropout", dropout)
         self.gated = gated or activation == "swiglu"

@@ -23,7 +23,7 @@ from flax import nnx
 from jax import Array
 from jaxtyping import Bool, Float, Int
 
-from course_lib.checks import check_ids, check_positions, check_size
+from course_lib.checks import check_ids, check_positions
 from course_lib.config import Seq2SeqConfig
 from course_lib.nnx.block import Block
 from course_lib.nnx.embedding import Embedding
@@ -123,7 +123,6 @@ class Seq2Seq(nnx.Module):
         source_mask: Bool[Array, "..."] | None = None,
     ) -> KVCache:
         """A cache for targets of up to `max_len` tokens, none of them in it yet."""
-        check_size("max_len", max_len)
         if self.target_positions.max_len is not None:
             check_positions(max_len, 0, self.target_positions.max_len)
         c = self.config

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from course_lib.checks import check_choice, check_rate, check_size
+from course_lib.checks import check_choice, check_rate
 from course_lib.config import ACTIVATIONS
 from course_lib.torch.linear import linear
 
@@ -51,9 +51,7 @@ class FeedForward(nn.Module):
         gated: bool = False,
     ):
         super().__init__()
-        check_size("d_model", d_model)
         d_ff = 4 * d_model if d_ff is None else d_ff
-        check_size("d_ff", d_ff)
         check_choice("activation", activation, ACTIVATIONS)
         check_rate("dropout", dropout)
         self.gated = gated or activation == "swiglu"

@@ -23,7 +23,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from course_lib.checks import check_ids, check_positions, check_size
+from course_lib.checks import check_ids, check_positions
 from course_lib.config import Seq2SeqConfig
 from course_lib.torch.block import Block
 from course_lib.torch.embedding import Embedding
@@ -127,7 +127,6 @@ class Seq2Seq(nn.Module):
 
         It holds cross-attention's keys and values of the memory, computed here once.
         """
-        check_size("max_len", max_len)
         if self.target_positions.max_len is not None:
             check_positions(max_len, 0, self.target_positions.max_len)
         c = self.config

@@ -93,7 +93,7 @@ def test_no_more_is_begun_than_there_are_positions(wing, rng, models):
     model.begin(memory, CONFIG.max_len)
     with pytest.raises(ValueError, match="13"):
         model.begin(memory, CONFIG.max_len + 1)
-    with pytest.raises(ValueError, match="max_len must be a whole number"):
+    with pytest.raises(ValueError, match="n_positions must be a whole number"):
         model.begin(memory, 0)
 
 

@@ -25,7 +25,6 @@ from course_lib.checks import (
     check_context,
     check_graph,
     check_heads,
-    check_size,
     check_tensors,
 )
 from course_lib.nnx.attention import softmax
@@ -39,7 +38,6 @@ class GraphAttention(nnx.Module):
     """Graph attention layer (GAT): a node averages its neighbors by learned weights."""
 
     def __init__(self, d_in: int, d_model: int, n_heads: int, *, rngs: nnx.Rngs):
-        check_size("d_in", d_in)
         check_heads(d_model, n_heads, n_heads)
         self.d_in, self.d_head = d_in, d_model // n_heads
         self.proj = linear(d_in, d_model, bias=False, rngs=rngs)

@@ -24,7 +24,6 @@ from course_lib.checks import (
     check_context,
     check_graph,
     check_heads,
-    check_size,
     check_tensors,
 )
 from course_lib.torch.attention import softmax
@@ -42,7 +41,6 @@ class GraphAttention(nn.Module):
 
     def __init__(self, d_in: int, d_model: int, n_heads: int):
         super().__init__()
-        check_size("d_in", d_in)
         check_heads(d_model, n_heads, n_heads)
         self.d_in, self.d_head = d_in, d_model // n_heads
         self.proj = linear(d_in, d_model, bias=False)
