@@ -69,6 +69,7 @@ PIECES = {
 # What the linear layer calls the sizes that it is the one to refuse.
 SAID = {
     ("BERTForClassification", "n_classes"): "d_out",
+    ("Block", "d_ff"): "d_out",
     ("FeedForward", "d_ff"): "d_out",
     ("FeedForward", "d_model"): "d_in",
 }
