@@ -14,6 +14,7 @@ arXiv:2501.00656.
 
 from typing import Any
 
+import jax
 from flax import nnx
 from jax import Array
 from jaxtyping import Bool, Float, Int
@@ -182,10 +183,9 @@ class SelfAttention(nnx.Module):
 def split_heads(x: Float[Array, "*B T D"], d_head: int) -> Float[Array, "*B H T Dh"]:
     """Cut each vector into heads of width `d_head`, and put heads before positions."""
     checks.check_divides("d_head", d_head, "d_model", x.shape[-1])
-    return x.reshape(*x.shape[:-1], -1, d_head).swapaxes(-3, -2)
+    return x.reshape(*x.shape[:-1], x.shape[-1] // d_head, d_head).swapaxes(-3, -2)
 
 
 def merge_heads(heads: Float[Array, "*B H T Dh"]) -> Float[Array, "*B T D"]:
     """Concatenate the heads of each position: `split_heads` undone."""
-    heads = heads.swapaxes(-3, -2)
-    return heads.reshape(*heads.shape[:-2], -1)
+    return jax.lax.collapse(heads.swapaxes(-3, -2), -2)

@@ -123,7 +123,7 @@ def _cut(x: Array, tile: int) -> Array:
     """Positions in tiles, `*B N tile D`; zeros fill up the last one."""
     after = -x.shape[-2] % tile
     x = jnp.pad(x, [(0, 0)] * (x.ndim - 2) + [(0, after), (0, 0)])
-    return x.reshape(*x.shape[:-2], -1, tile, x.shape[-1])
+    return x.reshape(*x.shape[:-2], x.shape[-2] // tile, tile, x.shape[-1])
 
 
 def _scan_tiles(x: Array, tile: int) -> Array:
@@ -133,5 +133,4 @@ def _scan_tiles(x: Array, tile: int) -> Array:
 
 def _join(tiles: Array, length: int) -> Array:
     """The inverse of `_cut`: `*B length D`."""
-    joined = tiles.reshape(*tiles.shape[:-3], -1, tiles.shape[-1])
-    return joined[..., :length, :]
+    return jax.lax.collapse(tiles, -3, -1)[..., :length, :]
