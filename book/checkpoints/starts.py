@@ -80,11 +80,7 @@ NO_COMPANY = TOKENS._replace(
     ],
 )
 ATTENTION = Sweep(
-    "similarity/attention.md",
-    {
-        "right": "@after[0][0]",
-        "std 2": "@stuck[0][0]",
-    },
+    "similarity/attention.md", {"right": "@after[0][0]", "std 2": "@stuck[0][0]"}
 )
 ROOT = "math.sqrt(q.shape[-1])"
 SMALL_SCORES = ATTENTION._replace(
@@ -194,7 +190,7 @@ GPT = Sweep(
 GENERATION = Sweep(
     "architectures/generation.md",
     {
-        f"{setting}, {name}": f"@judged['{setting}'][{i}]"
+        f"{setting}, wrong": f"@judged['{setting}'][0]"
         for setting in (
             "as it is",
             "temperature 0.8",
@@ -202,7 +198,6 @@ GENERATION = Sweep(
             "top-p 0.98",
             "top-p 0.9",
         )
-        for i, name in enumerate(("wrong", "distinct"))
     },
     starts=3,
     without=("plt.show", "data.presidents", "president", "prompt = ", "jprompt = "),
@@ -225,9 +220,8 @@ def cells(page: str) -> list[Any]:
     for cell in jupytext.read(BOOK / page, fmt="md:myst").cells:
         if EXERCISES in cell.source:
             break
-        if cell.cell_type == "code" and "remove-cell" not in cell.metadata.get(
-            "tags", []
-        ):
+        tags = cell.metadata.get("tags", [])
+        if cell.cell_type == "code" and "remove-cell" not in tags:
             found.append(cell)
     return found
 
