@@ -47,6 +47,8 @@ FOLDER = "api"  # beside the book, so that nothing takes them for pages of ours
 MARKER = re.compile(r"^\{api-modules\}$", re.MULTILINE)
 KINDS = {"taught": "Lesson", "used": "First used in"}
 SECTIONS = {"Args:", "Attributes:", "Raises:", "Returns:", "Yields:"}
+# What a module's first line says of its wing.
+FRAMEWORK = re.compile(r" \((?:PyTorch|Flax NNX|JAX|optax)\b[^)]*\)")
 ARXIV = re.compile(r"\barXiv:(\d{4}\.\d{4,5})")
 IMPORT = re.compile(r"^\s*import (course_lib[\w.]*) as (\w+)", re.MULTILINE)
 FROM = re.compile(r"^\s*from (course_lib[\w.]*) import (\([^)]*\)|[^\n(]*)", re.M)
@@ -212,7 +214,7 @@ def summary(modules: list[Module]) -> str:
     if len(modules) > 3:  # tables, one for each page that has exercises
         return "The exercises, a module for each page that has some."
     first = modules[0].doc.partition("\n\n")[0].replace("\n", " ")
-    first = re.sub(r" \((?:PyTorch|Flax NNX|NNX)\b[^)]*\)", "", first)
+    first = FRAMEWORK.sub("", first)
     return escape(re.split(r"(?<=[.?!])\s", first)[0])
 
 
@@ -439,10 +441,11 @@ def twin_docstring(obj: Any) -> str:
     """Read what PyTorch's piece of the same name says; nothing of any other object."""
     obj = getattr(obj, "fget", obj)
     here, name = getattr(obj, "__module__", ""), getattr(obj, "__qualname__", "")
+    here = obj.__name__ if inspect.ismodule(obj) else here
     if not str(here).startswith(f"{PACKAGE}.nnx."):
         return ""
     found: Any = import_module(here.replace(".nnx.", ".torch.", 1))
-    for part in name.replace("__call__", "forward").split("."):
+    for part in name.replace("__call__", "forward").split(".") if name else ():
         found = getattr(found, part, None)
     return inspect.getdoc(found) or ""
 
@@ -452,8 +455,9 @@ def process_docstring(
 ) -> None:
     """For autodoc: equations as written, sentences as meant, arXiv numbers as links."""
     written, shared = "\n".join(lines).strip(), twin_docstring(obj).splitlines()
-    if shared[:1] == [written]:
-        lines[:] = [*shared, ""]
+    title, *rest = shared or [""]
+    if written and FRAMEWORK.sub("", title) == FRAMEWORK.sub("", written):
+        lines[:] = [written, *rest, ""]
     first = next((i for i, line in enumerate(lines) if line in SECTIONS), len(lines))
     text = mark_equations(lines[:first]) + [escape(line) for line in lines[first:]]
     link = r"`arXiv:\1 <https://arxiv.org/abs/\1>`__"

@@ -4,7 +4,7 @@ The public names of the modules are here too: `course_lib.nnx.attention` is the 
 (its module is imported with `from course_lib.nnx.attention import ...`).
 
 Docstrings here say what is NNX's own. Where one is a single line, the PyTorch wing's,
-in the file of the same name, has the rest: arguments, returns, edge cases.
+in the file of the same name, has the rest: equations, arguments, returns, edge cases.
 """
 
 from types import ModuleType as _ModuleType

@@ -35,8 +35,8 @@ def attention(
     mask: Bool[Array, "*#B #T #S"] | None = None,
     *,
     bias: Float[Array, "*#B #T #S"] | None = None,
-    scale: float | None = None,
-    cap: float | None = None,
+    scale: float | None = None,  # in place of 1 / sqrt(d)
+    cap: float | None = None,  # c, of the scores s: c tanh(s / c)
 ) -> tuple[Float[Array, "*B T Dv"], Float[Array, "*B T S"]]:
     """Scaled dot-product attention: average the values, weighted by query-key match."""
     check_tensors(jax.Array, q=q, k=k, v=v, bias=bias)

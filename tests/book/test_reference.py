@@ -122,3 +122,8 @@ def test_where_nnx_says_one_line_its_tab_shows_what_pytorch_says(both):
     lines = ["What is its own."]
     process_docstring(None, "method", "", nnx["__call__"], None, lines)
     assert lines == ["What is its own."]
+    module = import_module("course_lib.nnx.position.alibi")
+    lines = [module.__doc__]
+    process_docstring(None, "module", "", module, None, lines)
+    assert lines[0] == module.__doc__
+    assert "(eq. 1)" in "\n".join(lines)

@@ -1,19 +1,4 @@
-r"""Efficient attention for long sequences: no T × S table of weights (Flax NNX).
-
-`tiled_attention` is exact: FlashAttention's tiling with an online softmax. It visits
-the keys tile by tile and keeps, for each query, the largest score m, the sum l and the
-weighted values o so far:
-
-    m' = max(m, max_j s_j)
-    l' = exp(m - m') l + sum_j exp(s_j - m')                             (eq. 1)
-    o' = exp(m - m') o + sum_j exp(s_j - m') v_j,    output = o / l
-
-Online softmax: Milakov and Gimelshein 2018, arXiv:1805.02867. In attention: Rabe and
-Staats 2021, arXiv:2112.05682, and Dao et al. 2022 (FlashAttention), arXiv:2205.14135.
-
-`window_attention` is exact for a sliding window: Beltagy et al. 2020 (Longformer),
-section 3.1, arXiv:2004.05150.
-"""
+"""Efficient attention for long sequences: no T × S table of weights (Flax NNX)."""
 
 import math
 

@@ -1,17 +1,4 @@
-r"""Attention on graphs and sets (Flax NNX).
-
-    score(i, j) = leaky_relu(a_query · W h_i + a_key · W h_j)            (eq. 1)
-    h_i' = sum over the neighbors j of i of softmax_j(score(i, j)) W h_j
-
-    Pool(X) = MultiHead(S, X, X), S learned                              (eq. 2)
-
-Eq. 1: Veličković et al. 2018 (GAT), section 2.1, arXiv:1710.10903; it is additive
-attention with the graph's edges for a mask. Eq. 2: Lee et al. 2019 (Set Transformer),
-section 3.2, arXiv:1810.00825, without their feed-forward layers.
-
-Departures from the first paper: no nonlinearity at the end and no dropout (add them
-where you use the layer), and a node attends to itself only if the edges say so.
-"""
+"""Attention on graphs and sets (Flax NNX)."""
 
 import math
 

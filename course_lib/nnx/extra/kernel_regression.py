@@ -1,16 +1,4 @@
-r"""Kernel regression (Nadaraya-Watson), written as attention (Flax NNX).
-
-    y(x) = sum_i w_i(x) y_i
-    w_i(x) = K(|x - x_i| / h) / sum_j K(|x - x_j| / h)                    (eq. 1)
-
-Nadaraya 1964, doi:10.1137/1109020; Watson 1964, Sankhya A 26(4), 359-372. The learned
-metric follows the idea of metric learning for kernel regression, Weinberger and Tesauro
-2007, proceedings.mlr.press/v2/weinberger07a, with one bandwidth for each feature.
-
-A departure: the weights are a softmax of log K. It is the same number, cannot
-underflow, and makes log K the attention score. Where a kernel is 0 for every key,
-weights and prediction are 0.
-"""
+"""Kernel regression (Nadaraya-Watson), written as attention (Flax NNX)."""
 
 import math
 

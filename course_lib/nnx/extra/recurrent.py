@@ -1,17 +1,4 @@
-r"""Recurrent networks: Elman's and the LSTM (Flax NNX).
-
-    h_t = tanh(W x_t + U h_{t-1} + b)                                    (eq. 1)
-
-    i, f, g, o = W x_t + U h_{t-1} + b                                   (eq. 2)
-    c_t = sigmoid(f) c_{t-1} + sigmoid(i) tanh(g),   h_t = sigmoid(o) tanh(c_t)
-
-Eq. 1: Elman 1990, doi:10.1207/s15516709cog1402_1. Eq. 2: Hochreiter and Schmidhuber
-1997, doi:10.1162/neco.1997.9.8.1735, with the forget gate of Gers et al. 2000,
-doi:10.1162/089976600300015015.
-
-The start: recurrent matrices orthogonal (Saxe et al. 2013, arXiv:1312.6120), forget
-biases 1 (Jozefowicz et al. 2015, proceedings.mlr.press/v37/jozefowicz15).
-"""
+"""Recurrent networks: Elman's and the LSTM (Flax NNX)."""
 
 import jax
 import jax.numpy as jnp

@@ -1,12 +1,4 @@
-"""KV cache: keys and values of the tokens read so far (Flax NNX).
-
-At step t of autoregressive generation only the newest token is new. Its query needs the
-keys and values of all the tokens before it, and those do not change: they are stored. A
-cache has its full size from the start, 2 · layers · batch · heads · max_len · width
-numbers.
-
-Described in Pope et al. 2022, section 2.1, arXiv:2211.05102.
-"""
+"""KV cache: keys and values of the tokens read so far (Flax NNX)."""
 
 from collections.abc import Sequence
 

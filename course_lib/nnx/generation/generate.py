@@ -1,9 +1,4 @@
-"""Autoregressive generation: a GPT writes token after token (Flax NNX).
-
-The model gives a distribution of the next token; one is chosen (sampling.py) and put
-behind the others, and the model reads on. With a cache (cache.py) it reads each token
-once. The loop is in write.py.
-"""
+"""Autoregressive generation: a GPT writes token after token (Flax NNX)."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace

@@ -1,19 +1,4 @@
-r"""From scores to the next token (JAX).
-
-    P(i) = exp(z_i / temperature) / sum_j exp(z_j / temperature)         (eq. 1)
-
-Top-k sampling draws from the k likeliest tokens: Fan et al. 2018, section 5.4,
-arXiv:1805.04833. Nucleus (top-p) sampling draws from the smallest set of likeliest
-tokens whose mass is at least p: Holtzman et al. 2019, section 3.1, arXiv:1904.09751.
-Min-p sampling draws from the tokens with at least p times the probability of the
-likeliest: Nguyen et al. 2024, arXiv:2407.01082. The repetition penalty divides the
-scores of tokens that the text already holds: Keskar et al. 2019, section 4.1,
-arXiv:1909.05858. Departure: negative scores, which division would raise, are multiplied
-by it, as in the library transformers.
-Drawing is by the inverse of the distribution function: a number between 0 and 1 that
-was drawn beforehand falls into one token's share. The same number and the same scores
-give the same token in both wings.
-"""
+"""From scores to the next token (JAX)."""
 
 import math
 

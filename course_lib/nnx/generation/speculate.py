@@ -1,8 +1,4 @@
-"""Speculative decoding: a small GPT drafts, a large one verifies (Flax NNX).
-
-The rule and its sources are in `course_lib.generation.speculative`. Rejected tokens
-leave the cache again: it is rewound to what it shares with the text to be read.
-"""
+"""Speculative decoding: a small GPT drafts, a large one verifies (Flax NNX)."""
 
 from collections.abc import Iterable
 from functools import partial

@@ -1,11 +1,4 @@
-"""Translation: the target is written autoregressively, token after token (Flax NNX).
-
-The source is read once. The target starts as the start token alone; the likeliest next
-token is put behind it until the stop token comes. What has been computed for the source
-and for the tokens before is cached, so each token is read once too. Training is
-different (teacher forcing): there the true target is given, and all its positions are
-predicted at once.
-"""
+"""Translation: the target is written autoregressively, token after token (Flax NNX)."""
 
 from functools import partial
 from typing import Any

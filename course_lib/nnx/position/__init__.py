@@ -1,6 +1,1 @@
-"""Position encodings: how attention, blind to order, is told it (Flax NNX).
-
-Added to the tokens: `sinusoidal`, `learned`. In the scores: `rotary` (RoPE), `alibi`,
-`relative`. What does not learn is computed where it is used, and no part of a model's
-weights.
-"""
+"""Position encodings: how attention, blind to order, is told it (Flax NNX)."""

@@ -1,9 +1,4 @@
-r"""ALiBi: attention with linear biases, distance subtracted from scores (Flax NNX).
-
-    bias[h, i, j] = -m_h |i - j|                                         (eq. 1)
-
-Press et al. 2022, section 3, arXiv:2108.12409.
-"""
+"""ALiBi: attention with linear biases, distance subtracted from scores (Flax NNX)."""
 
 from dataclasses import dataclass
 

@@ -1,9 +1,4 @@
-"""What a model asks of its positions, whatever they are (Flax NNX).
-
-A scheme comes in by one of three doors: it is added to the tokens, it turns queries and
-keys in every layer, or it is added to the scores. It overrides that one; the others
-stay shut. Without weights it is a frozen dataclass, with weights a module.
-"""
+"""What a model asks of its positions, whatever they are (Flax NNX)."""
 
 from dataclasses import dataclass
 from typing import Any

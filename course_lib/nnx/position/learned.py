@@ -1,12 +1,4 @@
-r"""Learned positions: one vector for each place, added to the tokens (Flax NNX).
-
-    x_t <- x_t + W_P[t]                                                  (eq. 1)
-    x_ij <- x_ij + [W_R[i]; W_C[j]]                                      (eq. 2)
-
-Eq. 1: Gehring et al. 2017, section 3.1, arXiv:1705.03122. Eq. 2, for the cells of a
-grid: Dosovitskiy et al. 2021, appendix D.4, arXiv:2010.11929. Tables start normal with
-standard deviation 0.02 (Radford et al. 2019, GPT-2's code).
-"""
+"""Learned positions: one vector for each place, added to the tokens (Flax NNX)."""
 
 import jax
 import jax.numpy as jnp

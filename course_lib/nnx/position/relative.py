@@ -1,11 +1,4 @@
-r"""Relative positions: a learned number for each step from query to key (Flax NNX).
-
-    bias[h, i, j] = W[clip(j - i, -K, K) + K, h]                         (eq. 1)
-
-Steps, clipped at K: Shaw et al. 2018, section 3.2, arXiv:1803.02155. As a bias of the
-scores: Raffel et al. 2020, section 2.1, arXiv:1910.10683, which puts far steps into
-bins where this clips them.
-"""
+"""Relative positions: a learned number for each step from query to key (Flax NNX)."""
 
 import jax.numpy as jnp
 from flax import nnx

@@ -1,12 +1,4 @@
-r"""Rotary positions (RoPE): queries and keys turned by their place (Flax NNX).
-
-    RoPE(x_t)_(i, i+Dh/2) = R(t / b^(2i/Dh)) (x_i, x_(i+Dh/2))           (eq. 1)
-
-with R(a) the rotation by an angle a: Su et al. 2021, section 3.2, arXiv:2104.09864.
-Which features make a pair is a convention; this is Hugging Face's for LLaMA ("rotate
-half": i with i + Dh/2), where the paper pairs neighbors. For texts longer than those of
-the training, angles are stretched: `RotaryScaling` has the rules.
-"""
+"""Rotary positions (RoPE): queries and keys turned by their place (Flax NNX)."""
 
 from dataclasses import dataclass
 

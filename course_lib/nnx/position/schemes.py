@@ -1,8 +1,4 @@
-"""The table of position schemes: a configuration's word and what it builds (Flax NNX).
-
-A new scheme is a file beside this one, a line here, and its name in
-`course_lib.config.transformer.POSITIONS`.
-"""
+"""Position schemes: a configuration's word and what it builds (Flax NNX)."""
 
 from collections.abc import Callable
 from typing import Any

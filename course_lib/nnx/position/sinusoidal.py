@@ -1,9 +1,4 @@
-r"""Sinusoidal positions: waves of many lengths, added to the tokens (Flax NNX).
-
-    PE[t, 2i] = sin(t / b^(2i/D)),   PE[t, 2i+1] = cos(t / b^(2i/D))     (eq. 1)
-
-Vaswani et al. 2017, section 3.5, arXiv:1706.03762.
-"""
+"""Sinusoidal positions: waves of many lengths, added to the tokens (Flax NNX)."""
 
 from typing import Any
 

@@ -1,7 +1,7 @@
 """How rotary positions find what they turn by (Flax NNX).
 
-Eq. 1 stands in rotary.py; here are its cosines and sines. Speeds are plain numbers that
-a `Rotary` finds when it is made: compiled programs have them as constants.
+Eq. 1 stands in PyTorch's rotary.py; here are its cosines and sines. Speeds are plain
+numbers that a `Rotary` finds when it is made: compiled programs have them as constants.
 """
 
 from typing import Any

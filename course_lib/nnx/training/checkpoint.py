@@ -1,10 +1,4 @@
-"""A model and its training in a file, and back (Flax NNX).
-
-What the file holds is described in `course_lib.training.checkpoint`. A run resumed in
-the wing that wrote it goes on bit for bit. In the other wing it goes on with the same
-weights, optimizer, step, learning rate, data and history; only dropout starts a stream
-of its own there, since the frameworks draw random numbers differently.
-"""
+"""A model and its training in a file, and back (Flax NNX)."""
 
 from pathlib import Path
 from typing import Any

@@ -1,18 +1,4 @@
-r"""Losses: cross-entropy of one of V classes, pinball loss of quantiles (JAX).
-
-    L = -sum_n [(1 - ε) log p_n(y_n) + (ε / V) sum_v log p_n(v)] / N          (eq. 1)
-
-where p_n is the softmax of row n of the logits, y_n its target, ε the label smoothing
-(Szegedy et al. 2016, section 7, arXiv:1512.00567) and N the number of targets that
-count.
-
-A departure from the framework's own: where no target counts, the loss is 0, not NaN.
-
-    rho_τ(u) = max(τ u, (τ - 1) u),   u = y - q                          (eq. 2)
-
-is the pinball loss of q as the quantile of level τ (Koenker and Bassett 1978,
-doi:10.2307/1913643).
-"""
+"""Losses: cross-entropy of one of V classes, pinball loss of quantiles (JAX)."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

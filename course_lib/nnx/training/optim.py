@@ -1,12 +1,4 @@
-r"""AdamW and gradient clipping (optax).
-
-    m <- β1 m + (1 - β1) g,   v <- β2 v + (1 - β2) g²                        (eq. 1)
-    w <- w - η [ (m / (1 - β1^t)) / (sqrt(v / (1 - β2^t)) + ε) + λ w ]       (eq. 2)
-
-Loshchilov and Hutter 2019, algorithm 2, arXiv:1711.05101, where the decay λ is also
-multiplied by the rate η, as both frameworks do. λ pulls on parameters with two axes or
-more; biases and norms, with one, are left alone.
-"""
+"""AdamW and gradient clipping (optax)."""
 
 from typing import Any
 

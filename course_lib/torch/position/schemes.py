@@ -1,4 +1,4 @@
-"""The table of position schemes: a configuration's word and what it builds (PyTorch).
+"""Position schemes: a configuration's word and what it builds (PyTorch).
 
 A new scheme is a file beside this one, a line here, and its name in
 `course_lib.config.transformer.POSITIONS`.
