@@ -14,7 +14,7 @@ import numpy as np
 from course_lib import oracle
 from course_lib.config import ACTIVATIONS, Experts, QKNorm, RotaryScaling, Scoring
 
-# All differ, and no two have a product that is a third: a swapped axis fails.
+# Those that meet in a piece differ, so that a swapped axis fails.
 SIZES = {
     "1": 1, "T": 7, "S": 11, "H": 6, "G": 3, "Dh": 4, "Dv": 13, "D": 24, "F": 17,
     "V": 19, "P": 17, "Q": 3,
