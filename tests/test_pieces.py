@@ -329,6 +329,13 @@ def test_a_batch_of_none_has_no_outputs(wing, name, size):
         assert x.shape == (*size, *(SIZES[axis] for axis in shape.split()))
 
 
+def test_a_loss_of_nothing_is_0(wing):
+    none, ids = wing.array(np.zeros((0, 3))), wing.array(np.zeros((0, 2), int))
+    assert float(wing.lib.pinball(none, none[:, 0], (0.1, 0.5, 0.9))) == 0
+    assert float(wing.lib.balance_loss(none, ids)) == 0
+    assert float(wing.lib.cross_entropy(none, ids[:, 0])) == 0
+
+
 @pytest.mark.parametrize("name", PIECES)
 def test_inputs_stay_as_they_were_and_outputs_are_the_callers_own(name):
     """In PyTorch, where either can be written into."""

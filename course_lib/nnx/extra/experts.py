@@ -107,6 +107,8 @@ def balance_loss(
     shares: Float[Array, "*B E"], chosen: Int[Array, "*B K"]
 ) -> Float[Array, ""]:
     """Load-balancing loss: 1 where all experts are used alike, E where one is alone."""
+    if not chosen.size:
+        return shares.sum()  # 0: nobody chose
     n_experts = shares.shape[-1]
     used = jnp.bincount(chosen.ravel(), length=n_experts).astype(shares.dtype)
     used = used / chosen.size

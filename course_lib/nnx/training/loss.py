@@ -67,4 +67,5 @@ def pinball(
     check_levels(levels, quantiles.shape[-1:])
     rank = jnp.asarray(levels, quantiles.dtype)
     above = actual[..., None] - quantiles  # *B Q
-    return jnp.maximum(rank * above, (rank - 1) * above).mean()
+    losses = jnp.maximum(rank * above, (rank - 1) * above)
+    return losses.mean() if losses.size else losses.sum()

@@ -105,6 +105,8 @@ def balance_loss(
     Takes what `route` returned. E times the sum over experts of how often each was
     chosen, as a share, times its mean share; the latter alone has a gradient.
     """
+    if not chosen.numel():
+        return shares.sum()  # 0: nobody chose
     n_experts = shares.shape[-1]
     used = torch.bincount(chosen.flatten(), minlength=n_experts).to(shares.dtype)
     used = used / chosen.numel()
