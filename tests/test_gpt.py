@@ -103,3 +103,15 @@ def test_a_gpt_compiles_as_one_graph():
             assert (compiled(ids) == model(ids)).all(), position
         """
     subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True)
+
+
+@pytest.mark.parametrize("position", ["rotary", "alibi"])
+def test_nnx_mixes_no_kinds_of_numbers_in_silence(position):
+    """What JAX's strict promotion allows."""
+    jax = pytest.importorskip("jax")
+    wing = get_wing("nnx")
+    sizes = {"vocab_size": 5, "max_len": 7, "d_model": 8, "n_layers": 1, "n_heads": 2}
+    model = wing.make(wing.lib.GPT, GPTConfig(**sizes, position=position))
+    ids = wing.array(np.ones((2, 7), int))
+    with jax.numpy_dtype_promotion("strict"):
+        assert np.isfinite(float(wing.lib.next_token_loss(model, ids)))

@@ -42,7 +42,7 @@ def alibi_bias(
     distance = abs(queries[:, None] - jnp.arange(n_keys))  # T S
     wide = jnp.promote_types(dtype, jnp.float32)
     slopes = jnp.asarray(_slopes(n_heads), wide)
-    return (-slopes[:, None, None] * distance).astype(dtype)
+    return (-slopes[:, None, None] * distance.astype(wide)).astype(dtype)
 
 
 @dataclass(frozen=True)

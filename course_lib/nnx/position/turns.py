@@ -25,6 +25,7 @@ def turns(rotary: Any, x: Array, offset: int | Array) -> tuple[Array, ...]:
     """Cosines and sines of eq. 1's angles, `T Dh/2`; x stands at `offset`."""
     # Angles of large positions need at least 32 bits, whatever the queries have.
     wide = jnp.promote_types(x.dtype, jnp.float32)
-    angles = (offset + jnp.arange(x.shape[-2]))[:, None] * np.array(rotary.speeds, wide)
+    places = (offset + jnp.arange(x.shape[-2])).astype(wide)
+    angles = places[:, None] * np.array(rotary.speeds, wide)
     size = 1.0 if rotary.scaling is None else rotary.scaling.amplitude
     return tuple((size * f(angles)).astype(x.dtype) for f in (jnp.cos, jnp.sin))

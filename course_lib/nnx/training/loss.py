@@ -48,7 +48,7 @@ def cross_entropy(
     total, count = cross_entropy_sum(
         logits, targets, ignore_index=ignore_index, label_smoothing=label_smoothing
     )
-    return total / count.clip(1)
+    return total / count.clip(1).astype(total.dtype)
 
 
 def next_token_loss(
