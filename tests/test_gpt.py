@@ -7,9 +7,15 @@ import textwrap
 import numpy as np
 import pytest
 from models import MODELS, B, T, V
-from wings import ALL, assert_close, each
+from wings import ALL, assert_close, each, get_wing
 
-from course_lib.config import POSITIONS, ROTARY_SCALINGS, Experts, RotaryScaling
+from course_lib.config import (
+    POSITIONS,
+    ROTARY_SCALINGS,
+    Experts,
+    GPTConfig,
+    RotaryScaling,
+)
 
 CASE = MODELS["GPT"]
 MAX = CASE.config.max_len
