@@ -24,7 +24,7 @@ from tiny import (
     tiny_gpt,
     tiny_model,
 )
-from wings import assert_close, each
+from wings import assert_close, each, get_wing
 
 from course_lib.config import GPTConfig, TrainConfig
 from course_lib.training import (
@@ -787,6 +787,13 @@ def fit_nothing(wing, **changes):
 def test_a_run_that_cannot_be_is_refused_in_the_same_words(wing, changes, message):
     with pytest.raises(ValueError, match=message):
         fit_nothing(wing, **changes)
+
+
+def test_pytorch_without_gradients_is_refused():
+    torch, wing = pytest.importorskip("torch"), get_wing("torch")
+    for without in (torch.no_grad, torch.inference_mode):
+        with without(), pytest.raises(ValueError, match="training needs gradients"):
+            train(wing)
 
 
 def test_patience_must_have_a_loss_to_judge_by(wing):

@@ -67,6 +67,11 @@ def fit(
     gets those of its best evaluation, with early stopping), the checkpoint stays as it
     is, and `history.stopped` names the step.
     """
+    if not torch.is_grad_enabled():
+        raise ValueError(
+            "training needs gradients: got a call of fit inside torch.no_grad or "
+            "torch.inference_mode. Call it outside."
+        )
     config = config_of(batches, learning_rate, config)
     named = model.named_parameters()
     dtypes = {name: str(p.dtype) for name, p in named if p.requires_grad}
