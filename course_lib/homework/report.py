@@ -153,11 +153,11 @@ class Marker:
 
     def made(self, cases: Sequence[CaseMark], message: str, **more: Any) -> Report:
         """A report of these marks."""
-        about = {"seed": self.seed, "versions": versions(self.wing), **more}
+        about = {"seed": self.seed, "versions": _versions(self.wing), **more}
         return Report(self.name, self.wing, tuple(cases), message, **about)
 
 
-def versions(wing: str) -> dict[str, str]:
+def _versions(wing: str) -> dict[str, str]:
     """Versions of what a mark depends on."""
     packages = {"torch": ("numpy", "torch"), "nnx": ("numpy", "jax", "flax")}[wing]
     found = {"course_lib": __version__, "python": platform.python_version()}

@@ -51,7 +51,7 @@ class Outcome:
 
 def run(answer: Any, task: Task) -> Iterator[Outcome]:
     """Run an answer, a student's function or class, on every case of a task in turn."""
-    function, trouble = answer, wrong_kind(answer, task)
+    function, trouble = answer, _wrong_kind(answer, task)
     if task.weights is not None and not trouble:
         function, trouble = guarded(lambda: _build(answer, task), task.seconds)
         if not trouble:
@@ -91,7 +91,7 @@ def _start(trouble: str) -> str:
     return trouble.removeprefix("it raised ")
 
 
-def wrong_kind(answer: Any, task: Task) -> str:
+def _wrong_kind(answer: Any, task: Task) -> str:
     """Why this can't be an answer at all: nothing if it can."""
     if task.weights is not None and not inspect.isclass(answer):
         if callable(answer) and not _is_module(answer):
@@ -132,7 +132,7 @@ def _run_case(function: Callable, task: Task, case: Case) -> Outcome:
     given = list(zip(names, case, strict=True))
     while given and given[-1][1] is None:
         given.pop()
-    arguments = [(name, to_wing(x, task.wing)) for name, x in given]
+    arguments = [(name, _to_wing(x, task.wing)) for name, x in given]
     kept = [to_numpy(x).copy() for _, x in arguments if hasattr(x, "shape")]
 
     def call() -> tuple[np.ndarray, ...]:
@@ -179,7 +179,7 @@ def _outputs(got: Any, task: Task) -> tuple[np.ndarray, ...]:
     return tuple(arrays)
 
 
-def to_wing(x: Any, wing: str) -> Any:
+def _to_wing(x: Any, wing: str) -> Any:
     """A NumPy array as a tensor of the wing (floats in float32); the rest as it is."""
     if not isinstance(x, np.ndarray):
         return x

@@ -9,10 +9,7 @@ __all__ = ["graph_attention"]
 
 
 def graph_attention(
-    x: np.ndarray,
-    edges: np.ndarray,
-    weights: Weights,
-    negative_slope: float = 0.2,
+    x: np.ndarray, edges: np.ndarray, weights: Weights
 ) -> tuple[np.ndarray, np.ndarray]:
     """Graph attention (GAT), head after head: features `N D` and weights `H N N`.
 
@@ -30,7 +27,7 @@ def graph_attention(
             for j in np.flatnonzero(edges[i]):
                 pair = weights["a_query"][head] @ h[i, head]
                 pair = pair + weights["a_key"][head] @ h[j, head]
-                scores[j] = pair if pair > 0 else negative_slope * pair
+                scores[j] = pair if pair > 0 else 0.2 * pair
             maps[head, i] = softmax(scores)
             output[i, head] = maps[head, i] @ h[:, head]
     return output.reshape(n, -1) + weights["bias"], maps

@@ -18,7 +18,7 @@ from wings import ALL as EVERYTHING
 
 from course_lib.homework import EXERCISES, PAGE_SEED
 from course_lib.homework.marking import Marking
-from course_lib.homework.running import Outcome, run, to_wing
+from course_lib.homework.running import Outcome, _to_wing, run
 
 
 @functools.cache
@@ -119,7 +119,7 @@ def test_the_oracle_itself_passes(name):
     due = iter(marker.expected)
 
     def oracle(*args, **kwargs):
-        tensors = tuple(to_wing(x, "torch") for x in next(due))
+        tensors = tuple(_to_wing(x, "torch") for x in next(due))
         return tensors if len(tensors) > 1 else tensors[0]
 
     assert marker.report(run(oracle, marker.task()))
