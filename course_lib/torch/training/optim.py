@@ -56,9 +56,11 @@ def clip_gradient(
     """
     norm = whole(get_total_norm(grads))
     if norm.device.type == "cpu" and norm.isinf():  # an accelerator would be waited for
-        largest = whole(get_total_norm(grads, math.inf)).float()
-        if largest.isfinite():
-            norm = largest * whole(get_total_norm([g / largest for g in grads]))
+        largest = float(whole(get_total_norm(grads, math.inf)))
+        if largest < math.inf:
+            shares = whole(get_total_norm([g / largest for g in grads]))
+            wide = torch.promote_types(shares.dtype, torch.float32)
+            norm = shares.to(wide) * largest
     norm = norm * scale
     if longest is not None:
         scale = scale * torch.clamp(longest / norm, max=1.0)
