@@ -252,11 +252,12 @@ def run(sweep: Sweep, start: int) -> dict[str, float]:
         plt.close("all")
     if used != set(todo):
         raise ValueError(f"{sweep.page} must say what is edited: {set(todo) - used}.")
-    return {
-        f"{wing}/{name}": float(eval(expression.replace("@", j), names))
-        for wing, j in WINGS.items()
-        for name, expression in sweep.keep.items()
-    }
+    with torch.no_grad():
+        return {
+            f"{wing}/{name}": float(eval(expression.replace("@", j), names))
+            for wing, j in WINGS.items()
+            for name, expression in sweep.keep.items()
+        }
 
 
 def main(folder: Path) -> None:
