@@ -219,8 +219,7 @@ def normed(kind, eps):
         ("D",),
         expected,
         lambda f, x: f(x),
-        # A layer norm in NNX takes differences, which float16 can't hold that far out.
-        exact=FAR if kind == "rms" else 20.0,
+        exact=FAR,
     )
 
 

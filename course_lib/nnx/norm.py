@@ -10,6 +10,7 @@ section 4, arXiv:1910.07467; eps in both stands inside the root, as in the frame
 from collections.abc import Callable
 
 import jax
+import jax.numpy as jnp
 from flax import nnx
 from jax import Array
 
@@ -45,8 +46,11 @@ class _LayerNorm(nnx.LayerNorm):
 
     Mean of squares minus squared mean is a quarter of a small training step faster than
     the mean of squared differences, and loses digits where the mean is large. A layer
-    norm does not see a shift, so each vector first gives up its first entry.
+    norm does not see a shift, so each vector first gives up its first entry. In 16 bits
+    that difference may overflow: it is taken in 32.
     """
 
     def __call__(self, x: Array, *, mask: Array | None = None) -> Array:
-        return super().__call__(x - jax.lax.stop_gradient(x[..., :1]), mask=mask)
+        wide = x.astype(jnp.promote_types(x.dtype, jnp.float32))
+        y = super().__call__(wide - jax.lax.stop_gradient(wide[..., :1]), mask=mask)
+        return y.astype(jnp.promote_types(x.dtype, self.scale[...].dtype))
