@@ -113,6 +113,7 @@ def assignment(
             if not q.by_hand
         ],
         "solutions": solutions,
+        "by_hand": {q.options["name"]: q.options["points"] for q in asked if q.by_hand},
     }
 
 

@@ -4,7 +4,7 @@
 
 An assignment is a file like
 
-    {"title": "Attention",
+    {"title": "Attention", "seed": 4711,
      "parts": [{"exercise": "attention", "answer": "my_attention", "points": 4},
                {"exercise": "multihead", "answer": "MyMultiHead", "points": 6}]}
 
@@ -17,7 +17,6 @@ import argparse
 import hashlib
 import json
 import os
-import secrets
 import sys
 from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
@@ -82,13 +81,14 @@ def grade(
 
     def file(one: HandedIn) -> Path:
         """Another one for whatever else a row depends on."""
-        raw = b""
-        if one.path is not None:
-            with open(one.path, "rb") as opened:
-                raw = opened.read(LARGEST + 1)
-        about = f"{common} {one.student} {one.notes}".encode("utf-8", "replace")
-        name = hashlib.sha256(about + b"\0" + raw).hexdigest()
-        return out / "rows" / f"{name}.json"
+        about = f"{common} {one.student} {one.notes} {one.flags} {one.known}"
+        made = hashlib.sha256(about.encode("utf-8", "replace"))
+        for path in (one.path, *one.others, *one.helpers):
+            if path is not None:
+                made.update(b"\0" + os.fsencode(path.name) + b"\0")
+                with open(path, "rb") as opened:
+                    made.update(opened.read(LARGEST + 1))
+        return out / "rows" / f"{made.hexdigest()}.json"
 
     def one_row(one: HandedIn) -> dict[str, Any]:
         try:
@@ -119,17 +119,6 @@ def digest() -> str:
         for path in sorted(folder.rglob("*.py")):
             made.update(path.read_bytes())
     return made.hexdigest()
-
-
-def keep_seed(assignment: Assignment, out: Path) -> int:
-    """The assignment's seed, or one that is drawn once and kept beside the marks."""
-    if assignment.seed is not None:
-        return assignment.seed
-    file = out / "seed.json"
-    if not file.exists():
-        tables.replace_file(file, json.dumps(secrets.randbits(128)))
-        file.chmod(0o600)
-    return int(json.loads(file.read_text()))
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -168,7 +157,7 @@ def main(arguments: list[str] | None = None) -> None:
         parser.error(f"nobody is called {', '.join(given.student)}.")
     rows = grade(
         *(assignment, found, given.out, isolation),
-        seed=(seed := keep_seed(assignment, given.out)),
+        seed=assignment.seed,
         limits=Limits(
             seconds=given.seconds,
             explore_seconds=given.explore_seconds,
@@ -177,7 +166,9 @@ def main(arguments: list[str] | None = None) -> None:
         jobs=given.jobs,
         again=again,
     )
-    tables.write(rows, assignment, seed, given.out)
+    for line in tables.decide(rows, assignment, given.out):
+        sys.stdout.write(f"{line}\n".encode("ascii", "backslashreplace").decode())
+    tables.write(rows, assignment, given.out)
     look = sum(bool(tables.flags(row)) for row in rows)
     sys.stdout.write(
         f"{len(rows)} students, {look} with flags: {given.out / 'marks.csv'}\n"

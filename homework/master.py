@@ -24,8 +24,7 @@ os.environ["JAX_PLATFORMS"] = "cpu"  # these models are small: a GPU would only 
 if "google.colab" in sys.modules:
     %pip install -q "course_lib[{wing},data] @ git+{repository}"
 
-WING = "{wing}"  # the framework of this notebook
-ALIAS = ""  # your name on the leaderboard; empty if you don't want to be on it"""
+WING = "{wing}"  # the framework of this notebook"""
 HAND_IN = """\
 ## Hand in
 

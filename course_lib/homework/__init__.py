@@ -15,16 +15,13 @@ Exercises stand in `course_lib.homework.topics`, one file a topic.
 `course_lib.homework.exercise` shows how to add one of your own in ten lines.
 """
 
-from dataclasses import replace
-
 from course_lib.checks import check_choice
 from course_lib.homework import topics  # noqa: F401 (they add what they hold)
 from course_lib.homework.challenge import CHALLENGES, Challenge, Trial
 from course_lib.homework.exercise import EXERCISES, Exercise
 from course_lib.homework.marking import Marking, check_wing
-from course_lib.homework.pieces import called
 from course_lib.homework.report import CaseMark, Marker, Report
-from course_lib.homework.running import run
+from course_lib.homework.running import run, watching
 
 PAGE_SEED = 1964  # Nadaraya, Watson
 
@@ -70,9 +67,11 @@ def check(
     check_choice("wing", wing, ("torch", "nnx"))
     check_wing(wing)
     marker = make_marker(exercise, wing, seed)
+    notes: list[tuple[str, str]] = []
     task = marker.task(seconds=seconds)
-    used = called(answer, task.forbidden, wing)
-    return marker.report(replace(one, used=used) for one in run(answer, task))
+    watched = watching(task, lambda *note: notes.append(note))
+    outcomes = list(run(answer, task, watched))
+    return marker.report(outcomes, notes)
 
 
 __all__ = [

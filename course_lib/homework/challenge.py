@@ -73,7 +73,6 @@ class Challenge:
         bound: In words, what the bound knows.
         full: All points are for this share of the way from baseline to bound.
         seconds: For one draw.
-        forbidden: What an answer may not call, as in `Exercise`.
     """
 
     call: str
@@ -84,7 +83,6 @@ class Challenge:
     bound: str
     full: float = 0.9
     seconds: float = 60.0
-    forbidden: tuple[str, ...] = ()
 
 
 def wide_seed(rng: np.random.Generator) -> int:
@@ -117,7 +115,7 @@ class Trial(Marker):
         return Task(
             wing=self.wing,
             cases=tuple(draw.arguments for draw in self.draws.values()),
-            forbidden=self.challenge.forbidden,
+            watched=False,
             seconds=self.challenge.seconds,
         )
 

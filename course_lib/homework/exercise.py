@@ -34,36 +34,18 @@ from typing import Any
 
 import numpy as np
 
+from course_lib.homework.called import PACKAGE
+
 Case = tuple[Any, ...]
 Arrays = np.ndarray | tuple[np.ndarray, ...]
 Equation = Callable[..., Arrays]
 
-# Pieces of the frameworks that would be the whole answer to an exercise.
-SOFTMAX = ("softmax", "log_softmax", "logsumexp")
-ATTENTION = (
-    "scaled_dot_product_attention",
-    "dot_product_attention",
-    "dot_product_attention_weights",
-    "multi_head_attention_forward",
-    "MultiheadAttention",
-    "MultiHeadAttention",
-    "MultiHeadDotProductAttention",
-    "attention",
-    "flash_attention",
-    "flex_attention",
-    *("FlexAttentionHOP", "math_attention", "sdpa_dense"),  # what it is made of
-    *("mha", "mha_reference"),
-)
-LAYER_NORM = ("LayerNorm", "layer_norm", "native_layer_norm", "GroupNorm", "group_norm")
-CROSS_ENTROPY = (
-    "cross_entropy",
-    "cross_entropy_loss",
-    "nll_loss",
-    "CrossEntropyLoss",
-    "softmax_cross_entropy",
-    "softmax_cross_entropy_with_integer_labels",
-)
-PACKAGE = "course_lib"
+# Pieces of the frameworks that would be the whole answer to an exercise, each a word of
+# the names that a function, a layer or a kernel has: `_safe_softmax`, `LayerNorm`.
+SOFTMAX = ("softmax", "logsumexp", "logaddexp", "logcumsumexp")
+ATTENTION = ("attention", "mha", "sdpa")
+LAYER_NORM = ("layer_norm", "group_norm", "batch_norm", "instance_norm")
+CROSS_ENTROPY = ("cross_entropy", "nll_loss", "nll_loss2d", "nll_loss_nd")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,8 +65,9 @@ class Exercise:
             function of the case.
         equation: The right answer as the page prints it, which slips edit: the
             functions that it is made of, the one to call last. By default the oracle.
-        forbidden: What an answer may not call: names of functions or classes of the
-            frameworks and of this package; "course_lib" is all of the package.
+        forbidden: What an answer may not call, words of the names of functions, layers
+            and modules; "course_lib" is all of the package.
+        needs: What it may call without a person's look, besides what is elementary.
         keywords: Names of the last arguments, if they are passed by name.
         weights: For classes: the parameters by path in PyTorch's layout, drawn from a
             generator. `oracle` and slips then get them as their first argument.
@@ -97,6 +80,7 @@ class Exercise:
     slips: Mapping[str, str | Equation] = field(default_factory=dict)
     equation: tuple[Callable[..., Any], ...] = ()
     forbidden: tuple[str, ...] = (PACKAGE,)
+    needs: tuple[str, ...] = ()
     keywords: tuple[str, ...] = ()
     weights: Callable[[np.random.Generator], dict[str, np.ndarray]] | None = None
     build: tuple[Any, ...] = ()

@@ -83,6 +83,7 @@ class Marking(Marker):
             build=self.exercise.build,
             keywords=self.exercise.keywords,
             forbidden=self.exercise.forbidden,
+            needs=self.exercise.needs,
             seconds=seconds,
         )
 

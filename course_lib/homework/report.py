@@ -7,7 +7,12 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from course_lib import __version__
+from course_lib.homework.called import CALLED, USED
 from course_lib.homework.running import Outcome, Task
+
+LOOK = (
+    "which goes beyond elementary steps: who marks it will look whether that is a step."
+)
 
 
 @dataclass(frozen=True)
@@ -50,6 +55,7 @@ class Report:
         cases: One mark for each case; none if the answer could not be run at all.
         message: What to do next, in a sentence or two.
         used: Forbidden pieces that the answer called. With any the points are 0.
+        called: What else it called that is no elementary step: a person has a look.
         seed: Which cases were drawn.
         versions: Of Python and the packages that were loaded.
         score: For a challenge, unless the answer did not run.
@@ -61,6 +67,7 @@ class Report:
     cases: tuple[CaseMark, ...]
     message: str
     used: tuple[str, ...] = ()
+    called: tuple[str, ...] = ()
     seed: int | None = None
     versions: dict[str, str] = field(default_factory=dict)
     score: Score | None = None
@@ -107,6 +114,7 @@ class Report:
             "message": self.message,
             "cases": [asdict(case) for case in self.cases],
             "used": list(self.used),
+            "called": list(self.called),
             "seed": self.seed,
             "versions": self.versions,
             "score": None if self.score is None else asdict(self.score),
@@ -136,11 +144,24 @@ class Marker:
         """The marks, whatever was called on the way."""
         raise NotImplementedError
 
-    def report(self, outcomes: Iterable[Outcome]) -> Report:
-        """The marks: every case, and in the message what to do next."""
-        outcomes = list(outcomes)
-        made = self.compare(outcomes)
-        used = tuple(dict.fromkeys(u for o in outcomes for u in o.used))
+    def report(
+        self, outcomes: Iterable[Outcome], notes: Iterable[tuple[str, str]] = ()
+    ) -> Report:
+        """The marks: every case, and in the message what to do next.
+
+        Args:
+            outcomes: Of all cases.
+            notes: What the answer called on the way, as `called.Watch` notes it.
+        """
+        made = self.compare(list(outcomes))
+        notes = dict.fromkeys(notes)
+        used, others = (
+            tuple(name for what, name in notes if what == kind)
+            for kind in (USED, CALLED)
+        )
+        if others:
+            message = f"{made.message} It calls {', '.join(others[:3])}, {LOOK}"
+            made = replace(made, message=message, called=others)
         if not used:
             return made
         message = (

@@ -5,17 +5,14 @@ apart. An error, an exit, an endless loop or a wrong kind of result becomes a se
 """
 
 import contextlib
-import glob
 import importlib
 import inspect
 import linecache
-import os
 import re
 import signal
 import sys
-import sysconfig
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import FrameType, TracebackType
 from typing import Any
@@ -23,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from course_lib.arrays import to_numpy
+from course_lib.homework import called
 from course_lib.homework.exercise import Case
 
 
@@ -37,7 +35,12 @@ class Task:
     build: tuple[Any, ...] = ()
     keywords: tuple[str, ...] = ()
     forbidden: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+    watched: bool = True
     seconds: float = 30.0
+
+
+Watched = Callable[[], contextlib.AbstractContextManager]
 
 
 @dataclass(frozen=True)
@@ -46,14 +49,27 @@ class Outcome:
 
     outputs: tuple[np.ndarray, ...] = ()
     trouble: str = ""
-    used: tuple[str, ...] = ()
 
 
-def run(answer: Any, task: Task) -> Iterator[Outcome]:
-    """Run an answer, a student's function or class, on every case of a task in turn."""
+def watching(task: Task, note: called.Note) -> Watched:
+    """A context in which `note` is told of calls, where a task asks for that."""
+    if not task.watched:
+        return contextlib.nullcontext
+    return called.Watch(task.wing, task.forbidden, task.needs, note).on
+
+
+def run(answer: Any, task: Task, watched: Watched) -> Iterator[Outcome]:
+    """Run an answer, a student's function or class, on every case of a task in turn.
+
+    Args:
+        answer: Of a student.
+        task: What is asked.
+        watched: As from `watching`.
+    """
     function, trouble = answer, _wrong_kind(answer, task)
     if task.weights is not None and not trouble:
-        function, trouble = guarded(lambda: _build(answer, task), task.seconds)
+        with watched():
+            function, trouble = guarded(lambda: _build(answer, task), task.seconds)
         if not trouble:
             lib = importlib.import_module(f"course_lib.{task.wing}.bridge")
             _, trouble = guarded(
@@ -66,7 +82,7 @@ def run(answer: Any, task: Task) -> Iterator[Outcome]:
         if trouble:
             yield Outcome(trouble=trouble)
             continue
-        outcome = _run_case(function, task, case)
+        outcome = _run_case(function, task, case, watched)
         yield outcome
         too_long += outcome.trouble.startswith(_TOO_LONG)
         if too_long == 2:  # the class is waiting
@@ -124,10 +140,10 @@ def _build(cls: Any, task: Task) -> Callable:
     rngs = {}
     if task.wing == "nnx":
         rngs["rngs"] = importlib.import_module("flax.nnx").Rngs(0)
-    return cls(*task.build, **rngs)
+    return called.call(cls, *task.build, **rngs)
 
 
-def _run_case(function: Callable, task: Task, case: Case) -> Outcome:
+def _run_case(function: Callable, task: Task, case: Case, watched: Watched) -> Outcome:
     names = ("",) * (len(case) - len(task.keywords)) + task.keywords
     given = list(zip(names, case, strict=True))
     while given and given[-1][1] is None:
@@ -137,7 +153,10 @@ def _run_case(function: Callable, task: Task, case: Case) -> Outcome:
 
     def call() -> tuple[np.ndarray, ...]:
         by_name = {name: x for name, x in arguments if name}
-        return _outputs(function(*(x for n, x in arguments if not n), **by_name), task)
+        given = [x for n, x in arguments if not n]
+        with watched():
+            got = called.call(function, *given, **by_name)
+        return _outputs(got, task)
 
     got, trouble = guarded(call, task.seconds)
     if trouble:
@@ -200,36 +219,28 @@ class _OutOfTimeError(BaseException):
     """Raised inside an answer that runs too long; no `except Exception` stops it."""
 
 
-PATIENCE = 9  # times a limit, for a machine that is busy with other things
+def in_line() -> float:
+    """Seconds for which this process has stood in line for a processor, if that counts.
 
-
-def waited(pids: Iterable[int | str] = ("self",)) -> float:
-    """Seconds that processes stood in line for a processor, on Linux."""
-    total = 0
-    for pid in pids:
-        for path in glob.glob(f"/proc/{pid}/task/*/schedstat"):
-            with contextlib.suppress(OSError), open(path) as file:
-                total += int(file.read().split()[1])
-    return total / 1e9
+    Here it doesn't: a notebook has a button that stops it. The sandbox has its own.
+    """
+    return 0.0
 
 
 @contextlib.contextmanager
 def _time_limit(seconds: float) -> Iterator[None]:
-    """Interrupt Python code after so many seconds, where the system can do that.
-
-    The time that it stood in line for a processor doesn't count, up to `PATIENCE`.
-    """
+    """Interrupt Python code after so many seconds, where the system can do that."""
     main = threading.current_thread() is threading.main_thread()
     if not main or not hasattr(signal, "setitimer"):
         yield
         return
-
-    start, given = waited(), 0.0
+    start, given, over = in_line(), 0.0, False
 
     def stop(number: int, frame: FrameType | None) -> None:
-        nonlocal given
-        more = min(waited() - start, PATIENCE * seconds) - given
-        if more < 0.05:
+        nonlocal given, over
+        more = in_line() - start - given
+        over = more < 0.05
+        if over:
             raise _OutOfTimeError
         given += more
         signal.setitimer(signal.ITIMER_REAL, more)
@@ -241,6 +252,8 @@ def _time_limit(seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+    if over:  # and the answer has caught what stops it
+        raise _OutOfTimeError
 
 
 def guarded(call: Callable, seconds: float) -> tuple[Any, str]:
@@ -303,6 +316,8 @@ def _explain(error: BaseException) -> str:
     sentence = f"it raised {type(error).__name__}{_place(frame)}: {text}"
     sentence += "" if text.endswith((".", "!", "?", "…")) else "."
     shapes = _shapes_in(frame)
+    if "same dtype" in text:
+        return f"{sentence}{shapes} Stay in float32, as the input is."
     for pattern, hint in _HINTS.items():
         if re.search(pattern, text):
             batch = re.search(r"\.T\b.* is \(\d+, \d+, \d", _line(frame) + shapes)
@@ -317,22 +332,10 @@ def _students_frame(trace: TracebackType | None) -> Place:
     """The innermost line that belongs to no library."""
     found = None
     while trace is not None:
-        if not _in_a_library(trace.tb_frame.f_code.co_filename):
+        if not called.in_a_library(trace.tb_frame.f_code.co_filename):
             found = trace.tb_frame, trace.tb_lineno
         trace = trace.tb_next
     return found
-
-
-# Where no student's line stands.
-LIBRARIES = (
-    *{sysconfig.get_paths()[p] for p in ("stdlib", "purelib", "platlib")},
-    os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
-    "<frozen",
-)
-
-
-def _in_a_library(file: str) -> bool:
-    return file.startswith(LIBRARIES) or "site-packages" in file
 
 
 def _line(place: Place) -> str:

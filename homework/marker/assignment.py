@@ -25,14 +25,16 @@ class Assignment:
     Args:
         title: Over the tables.
         parts: What code marks.
-        seed: Draws the cases. It stays in the instructor's folder.
+        seed: Draws the cases, for each student others. It stays with the instructor.
         solutions: By wing and answer the code that defines it rightly.
+        by_hand: What a person marks, and out of how many points.
     """
 
     title: str
     parts: tuple[Part, ...]
-    seed: int | None = None
+    seed: int
     solutions: dict[str, dict[str, str]] = field(default_factory=dict)
+    by_hand: dict[str, float] = field(default_factory=dict)
 
     @classmethod
     def read(cls, path: Path | str) -> "Assignment":
@@ -48,13 +50,12 @@ class Assignment:
         """An assignment from what its file has."""
         try:
             parts = tuple(Part(**part) for part in data["parts"])
-            made = cls(
-                data["title"], parts, data.get("seed"), data.get("solutions", {})
-            )
+            more = data.get("solutions", {}), data.get("by_hand", {})
+            made = cls(data["title"], parts, int(data["seed"]), *more)
         except (KeyError, TypeError) as error:
             raise ValueError(
-                "an assignment must have a title and parts, each with exercise, answer "
-                f"and points: in {where}, {error}."
+                "an assignment must have a title, a seed and parts, each with "
+                f"exercise, answer and points: in {where}, {error}."
             ) from error
         for part in made.parts:
             check_choice("exercise", part.exercise, (*EXERCISES, *CHALLENGES))

@@ -7,15 +7,15 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-KIND = re.compile(r"\.(ipynb|py)(\.txt)?$", re.IGNORECASE)  # some browsers add one
+KIND = re.compile(r"\.(ipynb|py)(\.txt|\.json)?$", re.IGNORECASE)  # browsers add one
 LARGEST = 2**27  # bytes of a file, which may have pictures in it
 JOINERS = "\u200c\u200d"  # no glyphs, and part of names in Persian or Hindi
 DEEPEST, MOST = 20, 2000  # of one student's folders, and files
 STRANGER = "the roster has no line for it."
-Who = tuple[str, str]  # an id and a name
+Who = tuple[str, str, dict[str, str]]  # an id, a name, and the roster's other columns
 
 
 @dataclass(frozen=True)
@@ -25,14 +25,22 @@ class HandedIn:
     Args:
         student: The id of the roster, or after whom the file or folder is called.
         name: The name of the roster, or the same.
-        path: The file that counts; None if there is none.
+        path: The latest notebook, or script if there is no notebook; None if neither.
         notes: What was left out, and why.
+        others: Earlier ones.
+        helpers: Scripts that lie in the student's folder.
+        flags: What a person has to look at.
+        known: Of a student in the roster, what else it says, by column.
     """
 
     student: str
     name: str
     path: Path | None
     notes: tuple[str, ...] = ()
+    others: tuple[Path, ...] = ()
+    helpers: tuple[Path, ...] = ()
+    flags: tuple[str, ...] = ()
+    known: dict[str, str] | None = None
 
     @property
     def names(self) -> set[str]:
@@ -62,16 +70,8 @@ def same(name: str) -> str:
     return unicodedata.normalize("NFC", name).strip().lower()
 
 
-def read_roster(path: Path) -> dict[str, Who]:
-    """By file name, without its ending, the id and the name of a student.
-
-    The table is CSV as any spreadsheet saves it. A name that ends in `*` stands for all
-    that begin so, as where a system puts numbers of its own behind the student's.
-
-    Raises:
-        ValueError: The table has no columns `file` and `id`, a line without them, or a
-            file or an id twice.
-    """
+def read_table(path: Path) -> list[dict[str, str]]:
+    """The lines of a table in CSV by their columns, as any spreadsheet saves it."""
     raw = path.read_bytes()
     try:
         utf_16 = raw[:2] in (b"\xff\xfe", b"\xfe\xff")
@@ -80,27 +80,41 @@ def read_roster(path: Path) -> dict[str, Who]:
         text = raw.decode("cp1252", "replace")
     apart = max(",;\t", key=text.partition("\n")[0].count)
     table = csv.DictReader(io.StringIO(text, newline=""), delimiter=apart)
-    columns = table.fieldnames = [name.strip() for name in table.fieldnames or ()]
-    if not {"file", "id"} <= set(columns):
-        raise ValueError(
-            "a roster must have the columns file and id, and may have name: got "
-            f"{', '.join(columns)}. Rename its columns."
-        )
+    return [
+        {k.strip(): (v or "").strip() for k, v in line.items() if k is not None}
+        for line in table
+    ]
+
+
+def read_roster(path: Path) -> dict[str, Who]:
+    """By file name, without its ending, the id and the name of a student.
+
+    A name that ends in `*` stands for all
+    that begin so, as where a system puts numbers of its own behind the student's.
+
+    Raises:
+        ValueError: The table has no columns `file` and `id`, a line without them, or a
+            file or an id twice.
+    """
     roster: dict[str, Who] = {}
-    for row in table:
-        file, student, name = (
-            (row.get(c) or "").strip() for c in ("file", "id", "name")
-        )
+    for number, row in enumerate(read_table(path), start=2):
+        if not {"file", "id"} <= row.keys():
+            raise ValueError(
+                "a roster must have the columns file and id, and may have name: got "
+                f"{', '.join(row)}. Rename its columns."
+            )
+        file, student, name = (row.get(c, "") for c in ("file", "id", "name"))
         if not file and not student:
             continue
-        ids = {same(student) for student, _ in roster.values()}
+        ids = {same(student) for student, *_ in roster.values()}
         if not file or not student or _key(file) in roster or same(student) in ids:
             raise ValueError(
                 "a roster must have one line a student, with a file and an id that no "
                 f"other line has: got {file or 'no file'}, {student or 'no id'} in "
-                f"line {table.line_num} of {path}."
+                f"line {number} of {path}."
             )
-        roster[_key(file)] = student, name or student
+        more = {k: v for k, v in row.items() if k not in ("file", "id", "name")}
+        roster[_key(file)] = student, name or student, more
     return roster
 
 
@@ -113,17 +127,21 @@ def find(folder: Path, roster: dict[str, Who] | None = None) -> list[HandedIn]:
     """
     roster = roster or {}
     names: dict[str, Who] = {}
-    files, left_out = defaultdict(list), defaultdict(list)
+    files, left_out, tops = defaultdict(list), defaultdict(list), defaultdict(list)
+    strangers = set()
     for top in sorted(folder.iterdir()):
-        if _ignored(top.name):
+        if _ignored(top.name) and not _is_work(top):
             continue
         whole = top.is_dir() and not top.is_symlink()
         stem = readable(top.name) if whole else _stem(readable(top.name), _ANY)
         known = _who((_key(top.name), same(stem)), roster)
-        who = known or (stem, stem)
+        who = known or (stem, stem, {})
         key = same(who[0])
+        tops[key].append(readable(top.name))
         if roster and not known:
             left_out[key].append(STRANGER)
+        if not known:
+            strangers.add(key)
         names.setdefault(key, who)
         for path, why in _walk(top) if whole else [(top, _left_out(top))]:
             if why:
@@ -132,10 +150,18 @@ def find(folder: Path, roster: dict[str, Who] | None = None) -> list[HandedIn]:
                 files[key].append(path)
     found = []
     for key, who in names.items():
-        path, notes = _choose(files[key])
-        found.append(HandedIn(*who, path, (*left_out[key], *notes)))
+        kept, helpers = _sort(files[key])
+        notes = left_out[key] if len(left_out[key]) < 4 else [*left_out[key][:3], "…"]
+        if not kept:
+            notes.append(_none(files[key]))
+        some = ", ".join(tops[key][:3])
+        flags = (f"several files are theirs: {some}",) * (len(tops[key]) > 1)
+        known = None if key in strangers else who[2]
+        one = HandedIn(*who[:2], next(iter(kept), None), tuple(notes), tuple(kept[1:]))
+        found.append(replace(one, helpers=tuple(helpers), flags=flags, known=known))
     silent = [who for who in roster.values() if same(who[0]) not in names]
-    found += [HandedIn(*who, None, ("nothing was handed in.",)) for who in silent]
+    nothing = ("nothing was handed in.",)
+    found += [HandedIn(*who[:2], None, nothing, known=who[2]) for who in silent]
     return sorted(found, key=lambda one: (same(one.student), one.student))
 
 
@@ -183,6 +209,11 @@ def _ignored(name: str) -> bool:
     return name.startswith(".") or name in ("__MACOSX", "__pycache__")
 
 
+def _is_work(top: Path) -> bool:
+    """Whether a file with a dot in front is one that someone has named so."""
+    return bool(kind(top.name)) and not top.name.startswith("._")
+
+
 _OURS, _ANY = KIND.pattern, r"\.\w{1,5}$"
 
 
@@ -204,22 +235,15 @@ def _key(name: str) -> str:
     return same(_stem(readable(name)))
 
 
-def _choose(paths: list[Path]) -> tuple[Path | None, tuple[str, ...]]:
-    """The latest notebook, and what is said about the others."""
+def _sort(paths: list[Path]) -> tuple[list[Path], list[Path]]:
+    """What counts, the latest first, and the scripts that may help it."""
     kept = [p for p in paths if kind(p.name)]
-    if not kept:
-        names = ", ".join(readable(p.name) for p in paths[:3]) or "none"
-        return None, (f"a submission must be an .ipynb or .py file: got {names}.",)
+    kept.sort(key=lambda p: (p.stat().st_mtime, len(p.name), p.name), reverse=True)
+    scripts = [p for p in kept if kind(p.name) == ".py"]
     # Beside a notebook a script is its helper, however late it was saved.
-    kept.sort(
-        key=lambda p: (
-            kind(p.name) == ".ipynb",
-            p.stat().st_mtime,
-            [len(p.name), p.name],
-        )
-    )
-    if len(kept) == 1:
-        return kept[0], ()
-    others = ", ".join(readable(p.name) for p in kept[:-1])
-    latest = readable(kept[-1].name)
-    return kept[-1], (f"{len(kept)} versions: the latest, {latest}, counts; {others}.",)
+    return [p for p in kept if p not in scripts] or scripts, scripts
+
+
+def _none(paths: list[Path]) -> str:
+    names = ", ".join(readable(p.name) for p in paths[:3]) or "none"
+    return f"a submission must be an .ipynb or .py file: got {names}."

@@ -5,7 +5,6 @@ and how it ended. Nothing else comes out of it.
 """
 
 import contextlib
-import json
 import os
 import secrets
 import shutil
@@ -22,11 +21,11 @@ from typing import IO, Any
 from sandbox import calls, wire
 
 import course_lib
-from course_lib.homework.running import PATIENCE, waited
 
+PYTHON = os.path.abspath(sys.executable)  # inside, no folder is above another
 LIBRARY = Path(course_lib.__file__).resolve().parent
 LARGEST = 2**26  # bytes of results
-PROCESSES = 200  # of one submission at a time, threads not counted
+PROCESSES, THREADS = 200, 1000  # of one submission at a time
 START = 900.0  # seconds until a sandbox is ready, which no student can lengthen
 SCRATCH = 2**28  # bytes that it may write to its folder
 SETTINGS = [f"/proc/{p}" for p in ("sys", "fs", "irq", "bus", "acpi", "scsi")]
@@ -51,6 +50,10 @@ class Times:
     whole: float
     load: float
     case: float
+
+    def within(self, seconds: float) -> "Times":
+        """The same, but not longer than so many seconds."""
+        return Times(*(min(x, seconds) for x in (self.whole, self.load, self.case)))
 
 
 @dataclass(frozen=True)
@@ -169,7 +172,7 @@ class Bubblewrap(Isolation):
         with tempfile.TemporaryDirectory() as made:
             base = self._base(Path(made), Path(made))
             tried = subprocess.run(
-                [*base, sys.executable, "-c", ""],
+                [*base, PYTHON, "-c", ""],
                 capture_output=True,
                 text=True,
                 check=False,
@@ -178,14 +181,8 @@ class Bubblewrap(Isolation):
         return said * bool(tried.returncode)
 
     def command(self, room: Path, folder: Path, name: str) -> list[str]:
-        """The first files of the frameworks have others laid over them."""
-        over = []
-        table = room / "over.json"
-        for file, ours in (
-            json.loads(table.read_text()).items() if table.exists() else ()
-        ):
-            over += ["--ro-bind", str(room / "over" / ours), file]
-        return [*self._base(room, folder), *over, *_python()]
+        """Namespaces, and in them Python as it runs here."""
+        return [*self._base(room, folder), *_python()]
 
     def _base(self, room: Path, folder: Path) -> list[str]:
         def read_only(path: str | Path) -> list[str]:
@@ -208,10 +205,14 @@ class Bubblewrap(Isolation):
         options += ["--size", str(SCRATCH), "--tmpfs", "/tmp"]
         options += ["--size", str(SCRATCH), "--tmpfs", "/dev/shm"]
         options += ["--remount-ro", "/dev"]  # half of the memory fits into it
-        for prefix in dict.fromkeys((sys.base_prefix, sys.prefix)):
+        for prefix in dict.fromkeys(
+            map(os.path.abspath, (sys.base_prefix, sys.prefix))
+        ):
             if not Path(prefix).is_relative_to("/usr"):
                 options += read_only(prefix)
-        if LIBRARY.is_relative_to(sys.prefix):  # installed, not in a clone
+        if LIBRARY.is_relative_to(
+            os.path.abspath(sys.prefix)
+        ):  # installed, not in a clone
             options += ["--tmpfs", str(LIBRARY)]
         options += ["--size", str(SCRATCH), "--tmpfs", str(folder)]
         options += [*read_only(room), "--remount-ro", "/", "--chdir", str(folder)]
@@ -227,8 +228,7 @@ _HINTS = {
 class Container(Isolation):
     """Docker or podman, with an image that has Python and the frameworks.
 
-    `homework/Dockerfile` makes one. The room is mounted, and what pieces are forbidden
-    is seen to by Python's start, which a new process can skip.
+    `homework/Dockerfile` makes one, and the room is mounted.
     """
 
     name = "container"
@@ -303,7 +303,7 @@ _NOBODY: dict[str, Any] = {"user": 65534, "group": 65534, "extra_groups": []}
 def _reaches_python(user: dict[str, Any]) -> bool:
     """Whether Python and its packages can be read by this user."""
     with contextlib.suppress(OSError):
-        command = [sys.executable, "-c", "import numpy"]
+        command = [PYTHON, "-c", "import numpy"]
         made = subprocess.run(command, capture_output=True, check=False, **user)
         return made.returncode == 0
     return False
@@ -334,63 +334,22 @@ def choose(way: str = "", **limits: int) -> Isolation:
 
 
 def _python() -> list[str]:
-    return [sys.executable, "-P", "-m", "sandbox"]
+    return [PYTHON, "-P", "-m", "sandbox"]
 
 
-@dataclass
-class Usage:
-    """What a process and all that it started have taken so far.
+def _usage(pid: int) -> tuple[int, int, int]:
+    """Processes, threads and bytes of all that a process started, as psutil sees it."""
+    number = threads = memory = 0
+    with contextlib.suppress(Exception):  # it may have ended
+        import psutil
 
-    Args:
-        waited: Seconds that they stood in line for a processor.
-        worked: Seconds for which processors have worked for them.
-        memory: Bytes that they hold.
-        number: How many they are.
-    """
-
-    waited: float = 0.0
-    worked: float = 0.0
-    memory: int = 0
-    number: int = 0
-
-    @classmethod
-    def of(cls, pid: int) -> "Usage":
-        """That of a process, as far as psutil sees it; nothing without psutil."""
-        made = cls()
-        with contextlib.suppress(Exception):  # it may have ended
-            import psutil
-
-            top = psutil.Process(pid)
-            processes = [top, *top.children(recursive=True)]
-            made.number = len(processes)
-            made.waited = waited(one.pid for one in processes)
-            for one in processes:
-                with contextlib.suppress(psutil.Error):
-                    made.worked += sum(one.cpu_times()[:4])
-                    made.memory += one.memory_info().rss
-        return made
-
-
-class _Clock:
-    """Runs from now for so many seconds, in which a process may work or sleep.
-
-    Standing in line for a processor doesn't count, but for who stands there behind its
-    own processes: these may work for as long as it may take, all together.
-    """
-
-    def __init__(self, pid: int, seconds: float):
-        self.pid, self.seconds, self.given = pid, seconds, 0.0
-        self.deadline, self.start = time.monotonic() + seconds, Usage.of(pid)
-
-    def over(self) -> bool:
-        """Whether the time is up."""
-        if time.monotonic() > self.deadline:
-            now = Usage.of(self.pid)
-            if now.worked - self.start.worked < self.seconds:
-                in_line = min(now.waited - self.start.waited, PATIENCE * self.seconds)
-                self.deadline += max(in_line - self.given, 0.0)
-                self.given = max(in_line, self.given)
-        return time.monotonic() > self.deadline
+        top = psutil.Process(pid)
+        for one in (top, *top.children(recursive=True)):
+            with contextlib.suppress(psutil.Error):
+                number += 1
+                threads += one.num_threads()
+                memory += one.memory_info().rss
+    return number, threads, memory
 
 
 def _watch(process: subprocess.Popen, times: Times, megabytes: int) -> Ended:
@@ -398,7 +357,7 @@ def _watch(process: subprocess.Popen, times: Times, megabytes: int) -> Ended:
     said = bytearray()
     reader = threading.Thread(target=_collect, args=(process.stdout, said), daemon=True)
     reader.start()
-    whole = silence = _Clock(process.pid, START)
+    whole = silence = (time.monotonic() + START, START)
     heard, words, how = 0, 0, ""
     while not how:
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -406,15 +365,15 @@ def _watch(process: subprocess.Popen, times: Times, megabytes: int) -> Ended:
             break
         if len(said) > heard:
             if not heard:  # the first word is the sandbox's own
-                whole = _Clock(process.pid, times.whole)
+                whole = (time.monotonic() + times.whole, times.whole)
             heard, words = len(said), words + 1
             # Statements that explore are part of loading, which has one time for all.
             if words == 1 or wire.EXPLORES not in said or wire.LOADED in said:
                 longest = times.load if words == 1 else times.case
-                silence = _Clock(process.pid, longest)
-        late = next((clock for clock in (silence, whole) if clock.over()), None)
-        if late is not None:
-            how = f"{TOO_LONG} {late.seconds:g} s. Does every loop end?"
+                silence = (time.monotonic() + longest, longest)
+        late = min(silence, whole)
+        if time.monotonic() > late[0]:
+            how = f"{TOO_LONG} {late[1]:.3g} s. Does every loop end?"
         elif len(said) >= LARGEST:
             how = "wrote more than a result can be."
         else:
@@ -435,10 +394,10 @@ def _collect(stream: IO[bytes], said: bytearray) -> None:
 
 def _too_much(pid: int, megabytes: int) -> str:
     """Whether all processes of a submission take more than they may, in words."""
-    usage = Usage.of(pid)
-    if usage.number > PROCESSES:
-        return f"started more than {PROCESSES} processes."
-    if usage.memory > megabytes * 2**20:
+    number, threads, memory = _usage(pid)
+    if number > PROCESSES or threads > THREADS:
+        return f"started more than {PROCESSES} processes or {THREADS} threads."
+    if memory > megabytes * 2**20:
         return f"took more than {megabytes} MB. It needed too much memory."
     return ""
 

@@ -1,10 +1,13 @@
 """Mark one submission: read it and run it in sandboxes, and compare what comes back."""
 
 import functools
+import hashlib
 import itertools
+import os
 import tempfile
 import threading
-from dataclasses import dataclass, replace
+import time
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,7 @@ import numpy as np
 from sandbox import wire
 
 from course_lib.homework import make_marker
+from course_lib.homework.called import CALLED, USED
 from course_lib.homework.report import Marker as CaseMarker
 from course_lib.homework.report import Report
 from course_lib.homework.running import Outcome, Task
@@ -22,6 +26,8 @@ from .isolation import Ended, Isolation, Times
 from .room import furnish
 
 MOST_SKIPPED = 3  # statements that end the process, before nothing explores any more
+MOST_VERSIONS = 6  # of a student's notebooks that are read
+PATIENCE = 5  # times a limit of the sandbox's, which leaves out what it waits in line
 WORDS = {"torch": "torch", "jax": "nnx", "flax": "nnx", "nnx": "nnx", "optax": "nnx"}
 
 
@@ -33,11 +39,13 @@ class Limits:
         seconds: For one case of an exercise; a challenge has its own limit.
         explore_seconds: For all that its cells do besides defining.
         megabytes: Of memory for a process, beyond what the framework takes.
+        whole_seconds: By the clock, for all that is done with it.
     """
 
     seconds: float = 20.0
     explore_seconds: float = 30.0
     megabytes: int = 1000
+    whole_seconds: float = 600.0
 
 
 @dataclass(frozen=True)
@@ -54,29 +62,42 @@ class Asked:
 class Read:
     """A submission as the sandbox has read it, and what it says of itself."""
 
+    path: Path
+    raw: bytes
     cells: list[str]
     wing: str
-    alias: str
-    odd: list[str]
     uses: dict[str, Any]  # by name, those that its definition uses
+    filled: set[str]  # names whose definition holds an answer
+    checked: dict[str, int]  # by answer the cell of its last check, or of itself
+
+
+@dataclass
+class Came:
+    """What came from one sandbox, as far as it is in order and in form."""
+
+    outcomes: dict[int, list[Outcome]]
+    notes: dict[int, list[tuple[str, str]]]
+    odd: dict[str, None] = field(default_factory=dict)  # what a person looks at
+    loaded: bool = False
+    number: int = 0  # of the last statement that explored
 
 
 def empty(one: HandedIn) -> dict[str, Any]:
     """The row of a student who got no mark."""
     return {
-        **{"student": one.student, "name": one.name, "file": "", "wing": ""},
-        **{"alias": "", "isolation": "", "marked": False, "message": ""},
-        **{"notes": list(one.notes), "odd": [], "parts": []},
+        **{"student": one.student, "name": one.name, "known": one.known},
+        **{"file": "", "wing": "", "isolation": "", "marked": False, "message": ""},
+        **{"notes": list(one.notes), "odd": list(one.flags), "parts": []},
     }
 
 
 class Marker:
-    """Marks submissions to one assignment, all on the same cases.
+    """Marks submissions to one assignment, each on cases of its own.
 
     Args:
         assignment: What is to be handed in.
         isolation: How sandboxes are started.
-        seed: Draws the cases.
+        seed: Draws the cases, together with the exercise and what was handed in.
         limits: What a submission may take.
     """
 
@@ -87,8 +108,7 @@ class Marker:
         self.seed, self.limits = seed, limits
         self._rooms = tempfile.TemporaryDirectory()
         self._lock = threading.Lock()
-        self._room = functools.cache(self._furnish)
-        self._markings = functools.cache(self._make_markings)
+        self._furnished = functools.cache(self._furnish)
 
     def __enter__(self) -> "Marker":
         return self
@@ -96,13 +116,10 @@ class Marker:
     def __exit__(self, *error: object) -> None:
         self._rooms.cleanup()
 
-    def _furnish(self, forbidden: frozenset[str]) -> Path:
+    def _furnish(self) -> Path:
         folder = Path(tempfile.mkdtemp(dir=self._rooms.name))
         Path(self._rooms.name).chmod(0o755)
-        return furnish(folder, tuple(sorted(forbidden)))
-
-    def _make_markings(self, wing: str) -> list[CaseMarker]:
-        return [make_marker(p.exercise, wing, self.seed) for p in self.assignment.parts]
+        return furnish(folder)
 
     def mark(self, one: HandedIn) -> dict[str, Any]:
         """The row of one student, as data; an error of ours becomes its message."""
@@ -110,25 +127,56 @@ class Marker:
         if one.path is None:
             return row | {"message": " ".join(one.notes), "notes": []}
         row["file"] = readable(one.path.name)
+        with self._lock:
+            room = self._furnished()
         try:
-            return row | self._mark(one.path)
+            made = Submission(self, room, one).mark()
         except ValueError as error:
             return row | {"message": f"It can't be graded: {error}"}
         except Exception as error:  # one submission never ends the marking of a class
             what = wire.clean(f"{type(error).__name__}: {error}")
             return row | {"message": f"It can't be graded, the marker failed: {what}"}
+        return row | made | {"odd": [*row["odd"], *made["odd"]]}
 
-    def _mark(self, path: Path) -> dict[str, Any]:
-        read = self._read(path)
-        with self._lock:
-            markings = self._markings(read.wing)
-        asked = [
-            Asked(n, part.answer, one, one.task(seconds=self.limits.seconds))
-            for n, (part, one) in enumerate(
-                zip(self.assignment.parts, markings, strict=True)
-            )
-        ]
+
+def own_seed(seed: int, exercise: str, raw: bytes) -> int:
+    """The seed of one question to one file: none tells anything about another."""
+    made = hashlib.sha256(f"{seed} {exercise} ".encode() + raw)
+    return int.from_bytes(made.digest()[:16], "little")
+
+
+class Submission:
+    """One submission while it is marked.
+
+    Args:
+        marker: Of the class.
+        room: In which its code runs.
+        one: What was handed in.
+    """
+
+    def __init__(self, marker: Marker, room: Path, one: HandedIn):
+        self.assignment, self.isolation = marker.assignment, marker.isolation
+        self.seed, self.limits = marker.seed, marker.limits
+        self.room, self.one = room, one
+        self.end = time.monotonic() + self.limits.whole_seconds
+        self.odd: dict[str, None] = {}
+
+    def mark(self) -> dict[str, Any]:
+        """What its row says."""
+        read, notes = self._choose()
+        self.files = {
+            os.path.relpath(path, read.path.parent): path.read_bytes()
+            for path in self.one.helpers
+            if path.is_relative_to(read.path.parent) and path != read.path
+        }
+        asked = []
+        for n, part in enumerate(self.assignment.parts):
+            seed = own_seed(self.seed, part.exercise, read.raw)
+            marking = make_marker(part.exercise, read.wing, seed)
+            task = marking.task(seconds=self.limits.seconds)
+            asked.append(Asked(n, part.answer, marking, task))
         reports = self._reports(read, asked)
+        self._as_it_was_checked(read, asked, reports)
         helped = self._follow_through(read, asked, reports)
         parts = []
         for n, part in enumerate(self.assignment.parts):
@@ -141,8 +189,30 @@ class Marker:
                     "report": reports[n].as_dict(),
                 }
             )
-        about = {"wing": read.wing, "alias": read.alias, "odd": read.odd}
-        return about | {"marked": True, "parts": parts}
+        about = {"wing": read.wing, "file": readable(read.path.name)}
+        about |= {"odd": list(self.odd), "marked": True, "parts": parts}
+        return about | {"notes": [*self.one.notes, *notes]}
+
+    def _choose(self) -> tuple[Read, list[str]]:
+        """Of a student's notebooks the one with most answers, of these the latest."""
+        assert self.one.path is not None
+        answers = {part.answer for part in self.assignment.parts}
+        made, errors = [], []
+        for path in (self.one.path, *self.one.others)[:MOST_VERSIONS]:
+            try:
+                made.append(self._read(path))
+            except ValueError as error:
+                errors.append(error)
+        if not made:
+            raise errors[0]
+        best = max(made, key=lambda read: len(read.filled & answers))  # or the first
+        others = [readable(p.name) for p in (self.one.path, *self.one.others)]
+        others.remove(name := readable(best.path.name))
+        if not others:
+            return best, []
+        others = ", ".join(others[:3]) + (", …" if len(others) > 3 else "")
+        text = f"Of {len(self.one.others) + 1} versions {name} counts, "
+        return best, [f"{text}the latest with most answers; not {others}."]
 
     def _read(self, path: Path) -> Read:
         with open(path, "rb") as file:
@@ -152,7 +222,7 @@ class Marker:
         job = {"do": "read", "name": f"submission{kind(path.name)}"}
         job |= {"seconds": 60, "megabytes": 2000}
         made = wire.frame(job, [np.frombuffer(raw, np.uint8)])
-        ended = self._run(frozenset(), made, Times(60, 60, 60))
+        ended = self._run(made, Times(60, 60, 60))
         header = next((h for h, _ in list(wire.frames(ended.raw))[1:]), None)
         if header is None:
             raise ValueError(f"while it was read, the reader {ended.how}")
@@ -162,87 +232,111 @@ class Marker:
         if not isinstance(cells, list) or not all(isinstance(c, str) for c in cells):
             raise ValueError("the reader returned no cells.")
         said = said if isinstance(said, dict) else {}
-        uses, odd = said.get("uses"), header.get("odd")
-        odd = odd if isinstance(odd, list) else []
+        uses, filled, checked = (
+            found if isinstance(found := said.get(name), dict) else {}
+            for name in ("uses", "filled", "checked")
+        )
         return Read(
-            cells,
-            find_wing(said, path.name),
-            find_alias(said),
-            [wire.clean(w, 120) for w in odd[: wire.MOST_ODD] if isinstance(w, str)],
-            uses if isinstance(uses, dict) else {},
+            *(path, raw, cells, find_wing(said, path.name), uses),
+            {name for name, is_filled in filled.items() if is_filled is True},
+            {name: n for name, n in checked.items() if type(n) is int},
         )
 
-    def _run(self, forbidden: frozenset[str], job: bytes, times: Times) -> Ended:
-        with self._lock:
-            room = self._room(forbidden)
-        return self.isolation.run(room, job, times)
+    def _run(self, job: bytes, times: Times) -> Ended:
+        left = self.end - time.monotonic()
+        ended = self.isolation.run(self.room, job, times.within(max(left, 0.1)))
+        if time.monotonic() > self.end:
+            raise ValueError(
+                f"it took more than {self.limits.whole_seconds / 60:g} minutes in all. "
+                "Look what it waits for."
+            )
+        return ended
 
     def _reports(
         self, read: Read, asked: list[Asked], instead: dict[str, str] | None = None
     ) -> dict[int, Report]:
-        """A report for each question; those that forbid the same share a sandbox."""
-        groups: dict[frozenset[str], list[Asked]] = {}
-        for a in asked:
-            groups.setdefault(frozenset(a.task.forbidden), []).append(a)
-        reports = {}
-        for group in groups.values():
-            outcomes = self._outcomes(read, group, instead or {})
-            reports |= {a.number: a.marking.report(outcomes[a.number]) for a in group}
-        return reports
-
-    def _outcomes(
-        self, read: Read, group: list[Asked], instead: dict[str, str]
-    ) -> dict[int, list[Outcome]]:
-        """An outcome for each case of each question, whatever happens in another."""
+        """A report for each question, whatever happens in another."""
         done: dict[int, list[Outcome]] = {}
-        forbidden = frozenset(group[0].task.forbidden)
+        notes: dict[int, list[tuple[str, str]]] = {a.number: [] for a in asked}
         explore, skipped = self.limits.explore_seconds, []
-        while left := [a for a in group if a.number not in done]:
+        while left := [a for a in asked if a.number not in done]:
             sizes = {a.number: len(a.task.cases) for a in left}
-            load = 60 + 2 * explore
-            # Before its first case a layer is built and filled.
-            longest = max(a.task.seconds * (3 if a.task.weights else 1) for a in left)
-            run = sum(a.task.seconds * sizes[a.number] for a in left)
-            times = Times(load + run, load, longest + 10)
-            arrays: list[Any] = []
-            job = {
-                **{"do": "mark", "wing": read.wing, "cells": read.cells},
-                **{"explore_seconds": explore, "instead": instead},
-                **{"skipped": skipped},
-                **{"seconds": times.whole, "megabytes": self.limits.megabytes},
-                "parts": [
-                    {
-                        **{"part": a.number, "answer": a.answer},
-                        # What is forbidden is for the marker to know.
-                        "task": wire.fold(vars(replace(a.task, forbidden=())), arrays),
-                    }
-                    for a in left
-                ],
-            }
-            ended = self._run(forbidden, wire.frame(job, arrays), times)
-            found, loaded, number = _believe(ended, sizes)
-            if not loaded and explore:  # a line that only explores may have ended it
-                if number and number not in skipped and len(skipped) < MOST_SKIPPED:
-                    skipped.append(number)
+            ended = self._run_cases(read, left, instead or {}, explore, skipped)
+            came = believe(ended, sizes)
+            self.odd |= came.odd
+            for number, some in came.notes.items():
+                notes[number] += some
+            if not came.loaded and explore:  # a line that explores may have ended it
+                fresh = came.number and came.number not in skipped
+                if fresh and len(skipped) < MOST_SKIPPED:
+                    skipped.append(came.number)
                 else:
                     explore = 0.0
                 continue
             for a in left:
-                outcomes = found[a.number]
+                outcomes = came.outcomes[a.number]
                 if len(outcomes) == sizes[a.number]:
                     done[a.number] = outcomes
                     continue
-                if loaded and not outcomes and a is not left[0]:
+                if came.loaded and not outcomes and a is not left[0]:
                     break  # it had not begun: a process of its own will tell
                 # This one ended the process. The next questions start in another,
                 # unless it was ended before any of them began.
-                where = "it" if loaded else "while it was loaded, it"
+                where = "it" if came.loaded else "while it was loaded, it"
                 trouble = Outcome(trouble=f"{where} {ended.how}")
                 missing = sizes[a.number] - len(outcomes)
                 done[a.number] = [*outcomes, *[trouble] * missing]
-                if loaded:
+                if came.loaded:
                     break
-        return done
+        return {
+            a.number: a.marking.report(done[a.number], notes[a.number]) for a in asked
+        }
+
+    def _run_cases(
+        self,
+        read: Read,
+        left: list[Asked],
+        instead: dict[str, str],
+        explore: float,
+        skipped: list[int],
+    ) -> Ended:
+        """Run the cells, and the cases of these questions, in one sandbox."""
+        load = 60 + 2 * PATIENCE * explore
+        # Before its first case a layer is built and filled.
+        longest = max(a.task.seconds * (3 if a.task.weights else 1) for a in left)
+        run = sum(a.task.seconds * len(a.task.cases) for a in left)
+        times = Times(load + PATIENCE * run, load, PATIENCE * longest + 10)
+        arrays: list[Any] = [np.frombuffer(x, np.uint8) for x in self.files.values()]
+        job = {
+            **{"do": "mark", "wing": read.wing, "cells": read.cells},
+            **{"explore_seconds": explore, "instead": instead, "skipped": skipped},
+            **{"seconds": times.whole, "megabytes": self.limits.megabytes},
+            "files": {name: n for n, name in enumerate(self.files)},
+            "parts": [
+                {
+                    **{"part": a.number, "answer": a.answer},
+                    "task": wire.fold(vars(a.task), arrays),
+                }
+                for a in left
+            ],
+        }
+        return self._run(wire.frame(job, arrays), times)
+
+    def _as_it_was_checked(
+        self, read: Read, asked: list[Asked], reports: dict[int, Report]
+    ) -> None:
+        """Mark what failed once more with the cells up to its check: the better counts.
+
+        That is what its author saw pass, whatever later cells do.
+        """
+        for a in asked:
+            last = read.checked.get(a.answer, 0)
+            if _settled(reports[a.number]) or not 0 < last < len(read.cells):
+                continue
+            before = replace(read, cells=read.cells[:last])
+            again = self._reports(before, [a])[a.number]
+            if again.share > reports[a.number].share or again.flag:
+                reports[a.number] = again
 
     def _follow_through(
         self, read: Read, asked: list[Asked], reports: dict[int, Report]
@@ -255,7 +349,7 @@ class Marker:
         solutions = self.assignment.solutions.get(read.wing, {})
         helped = {}
         for a in asked:
-            if reports[a.number].share == 1 or reports[a.number].flag:
+            if _settled(reports[a.number]):
                 continue
             needed = _needed(a.answer, read.uses)
             wrong = [
@@ -272,10 +366,15 @@ class Marker:
             if again.share > reports[a.number].share or again.flag:
                 reports[a.number] = again
                 helped[a.number] = (
-                    f"For this question your {' and '.join(wrong)} was replaced by a "
+                    f"For {a.answer} your {' and '.join(wrong)} was replaced by a "
                     "right one."
                 )
         return helped
+
+
+def _settled(report: Report) -> bool:
+    """Whether nothing is to be won by marking it again."""
+    return report.share == 1 or bool(report.flag or report.used)
 
 
 def _silent(report: Report) -> Report:
@@ -286,41 +385,42 @@ def _silent(report: Report) -> Report:
     return replace(report, cases=cases, message=message)
 
 
-def _believe(
-    ended: Ended, sizes: dict[int, int]
-) -> tuple[dict[int, list[Outcome]], bool, int]:
-    """The outcomes that came in order and in form, and whether all cells were run.
+def believe(ended: Ended, sizes: dict[int, int]) -> Came:
+    """The outcomes and notes that came in order and in form.
 
-    Returns:
-        Of each question its outcomes; whether; the last statement that explored.
+    Args:
+        ended: What the sandbox wrote.
+        sizes: By question the number of its cases.
     """
-    found: dict[int, list[Outcome]] = {number: [] for number in sizes}
-    # Two words of its own, a word a statement that explores, one a case: no more.
-    most = 2 + wire.MOST_STATEMENTS + sum(sizes.values())
+    came = Came({number: [] for number in sizes}, {number: [] for number in sizes})
+    # Two words of its own, a word a statement that explores, one a case, and notes.
+    most = 2 + wire.MOST_STATEMENTS + sum(sizes.values()) + wire.MOST_NOTES
     frames = wire.frames(ended.raw, wire.LARGEST_OUTCOME)
-    came = list(itertools.islice(frames, most))
-    if not came:  # said before any line of the student's is run
+    words = list(itertools.islice(frames, most))
+    if not words:  # said before any line of the student's is run
         raise RuntimeError(f"the sandbox did not start: it {ended.how}")
-    loaded, number = False, 0
-    for header, arrays in came[1:]:
-        loaded = loaded or "loaded" in header
-        if type(begun := header.get("explores")) is int:
-            number = begun
+    for header, arrays in words[1:]:
         part, case = header.get("part"), header.get("case")
-        if type(part) is not int or part not in found or type(case) is not int:
-            continue
-        if len(found[part]) != case or case >= sizes[part]:
-            continue
-        used = header.get("used")
-        used = used[:5] if isinstance(used, list) else []
-        found[part].append(
-            Outcome(
-                outputs=tuple(arrays),
-                trouble=wire.clean(header.get("trouble")),
-                used=tuple(wire.clean(u, 100) for u in used if isinstance(u, str)),
-            )
-        )
-    return found, loaded, number
+        if "loaded" in header and not came.loaded:
+            came.loaded = True
+        elif type(begun := header.get("explores")) is int and not came.loaded:
+            came.number = begun
+        elif "note" in header and type(part) is int:
+            name = wire.clean(header.get("name"), 200)
+            if header["note"] in (USED, CALLED) and part in came.notes:
+                came.notes[part].append((header["note"], name))
+            else:
+                came.odd[f"its code reaches for {name}"] = None
+        elif (
+            type(part) is int
+            and type(case) is int
+            and case == len(came.outcomes.get(part, ())) < sizes.get(part, 0)
+        ):
+            trouble = wire.clean(header.get("trouble"))
+            came.outcomes[part].append(Outcome(tuple(arrays), trouble))
+        else:
+            came.odd["its code writes to the marker"] = None
+    return came
 
 
 def _needed(name: str, uses: dict[str, Any]) -> set[str]:
@@ -361,14 +461,3 @@ def find_wing(said: dict[str, Any], name: str = "") -> str:
             'marked, WING = "torch" or WING = "nnx": it imports neither or both.'
         )
     return wings[0]
-
-
-def find_alias(said: dict[str, Any]) -> str:
-    """The name that a submission gives itself for the leaderboard: ALIAS = "Ada".
-
-    Returns:
-        Its letters, digits, spaces, dots and hyphens, at most 30; "" if there are none.
-    """
-    alias = wire.clean(said.get("ALIAS"), 100)
-    kept = "".join(c for c in alias if c.isalnum() or c in " ._-").strip()
-    return kept[:30].lstrip("-")

@@ -34,8 +34,6 @@ class Sandboxed(AbstractOtterPlugin):
         if isolation.missing():
             isolation = Bare()
         assignment = Assignment.of(self.plugin_config)
-        if assignment.seed is None:
-            raise ValueError("the plugin's assignment must have a seed: got none.")
         path = Path(self.submission_path)
         with Marker(assignment, isolation, assignment.seed, Limits()) as marker:
             self.row = marker.mark(HandedIn(path.stem, "your submission", path))

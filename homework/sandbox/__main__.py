@@ -6,6 +6,7 @@ The job has inputs and no results; what could compute them isn't in this room.
 
 import ast
 import contextlib
+import functools
 import importlib
 import os
 import re
@@ -15,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from . import calls, cells, forbidden, reach, wire
+from . import calls, cells, doors, line, wire
 
 ROOM = Path(__file__).resolve().parents[1]
 
@@ -39,7 +40,7 @@ def main() -> None:
         say(ready=True)
         _read(job, arrays, say)
     else:
-        _mark(job, arrays, say)
+        _mark(job, arrays, say, results)
     os._exit(0)  # whatever the submission left running
 
 
@@ -49,15 +50,12 @@ def _read(job: dict[str, Any], arrays: list[np.ndarray], say: Any) -> None:
     except ValueError as error:
         say(trouble=str(error))
         return
-    odd = list(dict.fromkeys(w for cell in found for w in reach.reached(cell.code)))
-    say(
-        cells=[cell.code for cell in found], said=_said(found), odd=odd[: wire.MOST_ODD]
-    )
+    say(cells=[cell.code for cell in found], said=_said(found))
 
 
 def _said(found: list[cells.Cell]) -> dict[str, Any]:
     """What a submission says of itself, what it imports, and what builds on what."""
-    said: dict[str, Any] = {"imports": set(), "uses": {}}
+    said: dict[str, Any] = {"imports": set(), "uses": {}, "filled": {}, "checked": {}}
     for cell in found:
         try:
             body = ast.parse(cell.code).body
@@ -72,7 +70,15 @@ def _said(found: list[cells.Cell]) -> dict[str, Any]:
             names = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name)}
             for bound in cells.bound(statement):
                 said["uses"].setdefault(bound, set()).update(names)
+                said["filled"][bound] = not _blank(statement)
+                said["checked"][bound] = cell.number
             for node in ast.walk(statement):
+                if (
+                    isinstance(node, ast.Call)
+                    and getattr(node.func, "id", "") == "check"
+                ):
+                    answer = getattr(node.args[0], "id", "") if node.args else ""
+                    said["checked"][answer] = cell.number
                 if isinstance(node, ast.Import):
                     said["imports"] |= {name.name for name in node.names}
                 elif isinstance(node, ast.ImportFrom):
@@ -82,19 +88,37 @@ def _said(found: list[cells.Cell]) -> dict[str, Any]:
                 for target in statement.targets:
                     name = getattr(target, "id", "")
                     value = getattr(statement.value, "value", None)
-                    if name in ("WING", "ALIAS") and isinstance(value, str):
+                    if name == "WING" and isinstance(value, str):
                         said[name] = value
     said["uses"] = {name: sorted(used) for name, used in said["uses"].items()}
     return said | {"imports": sorted(said["imports"])}
 
 
-def _mark(job: dict[str, Any], arrays: list[np.ndarray], say: Any) -> None:
+def _blank(statement: ast.stmt) -> bool:
+    """Whether it is as it was handed out, with `...` where an answer is due."""
+    lines = (n.value for n in ast.walk(statement) if isinstance(n, ast.Expr))
+    return any(isinstance(x, ast.Constant) and x.value is ... for x in lines)
+
+
+def _mark(
+    job: dict[str, Any], arrays: list[np.ndarray], say: Any, results: int
+) -> None:
     running = importlib.import_module("course_lib.homework.running")
-    running.LIBRARIES = (*running.LIBRARIES, str(ROOM))  # pyright: ignore
+    called = importlib.import_module("course_lib.homework.called")
+    vars(running)["in_line"] = line.waited
+    vars(called)["LIBRARIES"] += (str(ROOM),)
     _start(job["wing"])
-    forbidden.shut()
-    parts = [(p, running.Task(**wire.unfold(p["task"], arrays))) for p in job["parts"]]
+    for name, text in job["files"].items():
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_bytes(arrays[text].tobytes())
+    parts = []
+    for part in job["parts"]:
+        task = running.Task(**wire.unfold(part["task"], arrays))
+        noted = wire.noting(results, part["part"])
+        parts.append((part, task, running.watching(task, noted)))
+    doors.watch(functools.partial(wire.noting(results, -1), "odd"), called.in_a_library)
     _limit(job)
+    _hide()
     say(ready=True)
 
     def guarded(call: Any, seconds: float) -> str:
@@ -111,11 +135,10 @@ def _mark(job: dict[str, Any], arrays: list[np.ndarray], say: Any) -> None:
     skipped = set(job["skipped"])
     submission = cells.Submission(made, guarded, seconds, instead, skipped, explores)
     say(loaded=True)
-    for part, task in parts:
+    for part, task, watched in parts:
         answer = submission.names.get(part["answer"])
-        forbidden.USED.clear()
         if part["answer"] in submission.names:
-            outcomes = running.run(answer, task)
+            outcomes = running.run(answer, task, watched)
         else:
             why = submission.missing(part["answer"])
             outcomes = [running.Outcome(trouble=why)] * len(task.cases)
@@ -127,11 +150,19 @@ def _mark(job: dict[str, Any], arrays: list[np.ndarray], say: Any) -> None:
                 part=part["part"],
                 case=case,
                 trouble=f"it returned {odd[0].dtype}." if odd else trouble,
-                used=list(forbidden.USED),
             )
-            forbidden.USED.clear()
         if job["wing"] == "nnx":  # JAX keeps every program that it has compiled
             importlib.import_module("jax").clear_caches()
+
+
+def _hide() -> None:
+    """Leave no name by which a submission finds what watches it."""
+    ours = ("sandbox", "course_lib.homework.")
+    for name in [n for n in sys.modules if n.startswith(ours)]:
+        module = sys.modules.pop(name)
+        room, _, last = name.rpartition(".")
+        if getattr(sys.modules.get(room), last, None) is module:
+            delattr(sys.modules[room], last)
 
 
 def _start(wing: str) -> None:

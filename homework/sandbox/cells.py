@@ -182,6 +182,8 @@ class Submission:
         shell = Shell(self._run_within)
         self.names["get_ipython"] = lambda: shell
         setattr(builtins, "get_ipython", self.names["get_ipython"])  # noqa: B010
+        if any("IPython" in cell.code for cell in cells):
+            setattr(importlib.import_module("IPython"), "get_ipython", lambda: shell)  # noqa: B010
         self.flags = 0
         self.troubles: list[tuple[int, str, str]] = []  # number, cell, what went wrong
         self.lost: dict[str, str] = {}  # by the name that a failed statement binds
@@ -213,10 +215,14 @@ class Submission:
         wrong = self.guarded(parse, 60)
         if wrong:
             self._failed(wrong, _bound_in_text(code))
-        for statement in parsed:
-            self._execute(statement, file)
+        failed = False
+        for statement in itertools.chain.from_iterable(map(_one_by_one, parsed)):
+            # Behind one that failed its author saw none run: only new names are bound.
+            if not failed or bound(statement) - self.names.keys():
+                failed = self._execute(statement, file) or failed
 
-    def _execute(self, statement: ast.stmt, file: str) -> None:
+    def _execute(self, statement: ast.stmt, file: str) -> bool:
+        """Run a statement, and say whether it failed."""
         if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
             for name in statement.names:
                 feature = getattr(__future__, name.name, None)
@@ -247,6 +253,7 @@ class Submission:
             self._failed(wrong, names)
         for name in names & self.instead.keys():
             self.names[name] = self._right(name)
+        return bool(wrong)
 
     def _right(self, name: str) -> Any:
         """The right piece, defined among names of its own."""
@@ -276,6 +283,14 @@ class Submission:
             if f"'{name}'" in trouble and "NameError" in trouble:
                 return f"{trouble} {name} is missing because {why}"
         return trouble
+
+
+def _one_by_one(statement: ast.stmt) -> list[ast.stmt]:
+    """`import a, b` as two imports, since one may be missing."""
+    if not isinstance(statement, ast.Import):
+        return [statement]
+    made = [ast.Import([name]) for name in statement.names]
+    return [ast.copy_location(one, statement) for one in made]
 
 
 _DEFINITIONS = (

@@ -1,256 +1,167 @@
-"""Students' answers: written from the exercises' texts, not from the marker's code.
+"""Answers that no page and no master runs: by loops, and slips that are no edits.
 
-An answer takes `xp` first, the functions of a framework under one name each, and then
-what the exercise gives. `@right(name)` registers an answer that must pass, `wrong(name,
-words, f)` one that must be named by the slip whose sentence contains these words. An
-exercise that asks for a class has `parts`, what the class is made of, and functions
-that are its forward pass: they take `xp`, the layer, and the arguments.
+Each takes `xp` first, the functions of a framework under one name each, and then what
+the exercise gives. A right answer of the usual form is on the page that asks for it,
+and in the master, in both frameworks; it isn't written again here.
 """
 
 import functools
-from collections import defaultdict
-
-RIGHT = defaultdict(list)  # by exercise: answers
-WRONG = defaultdict(dict)  # by exercise: answers by words of the slip's sentence
-PARTS = {}
+import importlib
+from itertools import pairwise
 
 
-def right(*names):
-    def register(f):
-        for name in names:
-            RIGHT[name].append(f)
-        return f
+class Framework:
+    """PyTorch or JAX. What is not here has the same name in both."""
 
-    return register
+    def __init__(self, wing):
+        self.wing = wing
 
-
-def wrong(names, words, f):
-    for name in names.split():
-        assert words not in WRONG[name], f"{name}: {words} twice"
-        WRONG[name][words] = f
-
-
-def parts(*names):
-    def register(f):
-        PARTS.update(dict.fromkeys(names, f))
-        return f
-
-    return register
-
-
-class Torch:
-    """PyTorch. What is not here has the same name in both."""
-
-    name = "torch"
+    @functools.cached_property
+    def _rooms(self):
+        names = {"torch": ["torch"], "nnx": ["jax.numpy", "jax.nn"]}[self.wing]
+        return [importlib.import_module(name) for name in names]
 
     def __getattr__(self, name):
-        import torch
+        return getattr(next(r for r in self._rooms if hasattr(r, name)), name)
 
-        return getattr(torch, name)
-
-    def softmax(self, x, axis=-1):
-        return x.softmax(axis)
-
-    def permute(self, x, axes):
-        return x.permute(axes)
-
-    def variance(self, x, axis=-1, ddof=0):
-        return x.var(dim=axis, correction=ddof, keepdim=True)
-
-    def take(self, x, ids, axis=-1):
-        return x.take_along_dim(ids.long(), dim=axis)
-
-    def order(self, x):
-        """Where the smallest numbers of the last axis stand, equals in order."""
-        return x.argsort(dim=-1, stable=True)
-
-    def sort(self, x):
-        return x.sort(dim=-1).values
-
-    def roll(self, x, by, axis):
-        return x.roll(by, axis)
-
-    def flip(self, x, axis):
-        return x.flip(axis)
+    def softmax(self, x):
+        return self.__getattr__("softmax")(x, -1)
 
     def real(self, x):
-        return x.float()
+        return x.float() if self.wing == "torch" else x.astype("float32")
 
     def whole(self, x):
-        return x.long()
+        return x.long() if self.wing == "torch" else x.astype(int)
 
     def array(self, x):
-        import torch
+        return self.as_tensor(x) if self.wing == "torch" else self.asarray(x)
 
-        return torch.as_tensor(x)
+    def heads(self, forward):
+        """A class with the four projections of multi-head attention."""
+        layers = {"torch": "torch.nn", "nnx": "flax.nnx"}[self.wing]
+        nn, xp = importlib.import_module(layers), self
 
-    def gelu(self, x, rough=False):
-        import torch
-
-        how = "tanh" if rough else "none"
-        return torch.nn.functional.gelu(x, approximate=how)
-
-    def relu(self, x):
-        return x.relu()
-
-    def layer(self, build, forward):
-        from torch import nn
-
-        xp = self
-
-        class Layer(nn.Module):
-            def __init__(self, *args):
+        class Heads(nn.Module):
+            def __init__(self, d, h, **rngs):
                 super().__init__()
-                self.args = args
-                for name, (kind, *sizes) in build(*args).items():
-                    setattr(self, name, xp.part(kind, sizes))
+                self.sizes = d, h
+                for name in ("q_proj", "k_proj", "v_proj", "o_proj"):
+                    setattr(self, name, nn.Linear(d, d, **rngs))
 
             def forward(self, *args, **kwargs):
                 return forward(xp, self, *args, **kwargs)
 
-        return Layer
-
-    def part(self, kind, sizes):
-        import torch
-        from torch import nn
-
-        import course_lib.torch as ct
-
-        if kind == "linear":
-            return nn.Linear(*sizes)
-        if kind == "norm":
-            return nn.LayerNorm(*sizes, eps=1e-5)
-        if kind == "heads":
-            return ct.MultiHeadAttention(*sizes)
-        if kind == "mlp":
-            return ct.FeedForward(*sizes)
-        if kind == "table":
-            return nn.Embedding(*sizes)
-        if kind == "blocks":
-            return nn.ModuleList(self._block(*sizes[1:]) for _ in range(sizes[0]))
-        return nn.Parameter(torch.zeros(*sizes))
-
-    def _block(self, parts):
-        from torch import nn
-
-        block = nn.Module()
-        for name, (kind, *sizes) in parts.items():
-            if kind == "parts":
-                block.add_module(name, self._block(*sizes))
-            else:
-                block.add_module(name, self.part(kind, sizes))
-        return block
-
-    def tied(self, table, x):
-        return x @ table.weight.T
+        if self.wing == "nnx":
+            Heads.__call__ = Heads.forward
+        return Heads
 
 
-class JAX:
-    """JAX and NNX."""
-
-    name = "nnx"
-
-    def __getattr__(self, name):
-        import jax
-        import jax.numpy as jnp
-
-        return getattr(jnp if hasattr(jnp, name) else jax.nn, name)
-
-    def softmax(self, x, axis=-1):
-        import jax
-
-        return jax.nn.softmax(x, axis=axis)
-
-    def permute(self, x, axes):
-        return x.transpose(axes)
-
-    def variance(self, x, axis=-1, ddof=0):
-        return x.var(axis=axis, ddof=ddof, keepdims=True)
-
-    def take(self, x, ids, axis=-1):
-        import jax.numpy as jnp
-
-        return jnp.take_along_axis(x, ids, axis=axis)
-
-    def order(self, x):
-        return x.argsort(axis=-1, stable=True)
-
-    def real(self, x):
-        return x.astype("float32")
-
-    def whole(self, x):
-        return x.astype(int)
-
-    def array(self, x):
-        import jax.numpy as jnp
-
-        return jnp.asarray(x)
-
-    def gelu(self, x, rough=False):
-        import jax
-
-        return jax.nn.gelu(x, approximate=rough)
-
-    def layer(self, build, forward):
-        from flax import nnx
-
-        xp = self
-
-        class Layer(nnx.Module):
-            def __init__(self, *args, rngs):
-                self.args = args
-                for name, (kind, *sizes) in build(*args).items():
-                    setattr(self, name, xp.part(kind, sizes, rngs))
-
-            def __call__(self, *args, **kwargs):
-                return forward(xp, self, *args, **kwargs)
-
-        return Layer
-
-    def part(self, kind, sizes, rngs):
-        import jax.numpy as jnp
-        from flax import nnx
-
-        import course_lib.nnx as cn
-
-        if kind == "linear":
-            return nnx.Linear(*sizes, rngs=rngs)
-        if kind == "norm":
-            return nnx.LayerNorm(*sizes, epsilon=1e-5, rngs=rngs)
-        if kind == "heads":
-            return cn.MultiHeadAttention(*sizes, rngs=rngs)
-        if kind == "mlp":
-            return cn.FeedForward(*sizes, rngs=rngs)
-        if kind == "table":
-            return nnx.Embed(*sizes, rngs=rngs)
-        if kind == "blocks":
-            return nnx.data([self._block(sizes[1], rngs) for _ in range(sizes[0])])
-        return nnx.Param(jnp.zeros(sizes))
-
-    def _block(self, parts, rngs):
-        from flax import nnx
-
-        block = nnx.Module()
-        for name, (kind, *sizes) in parts.items():
-            if kind == "parts":
-                setattr(block, name, self._block(*sizes, rngs))
-            else:
-                setattr(block, name, self.part(kind, sizes, rngs))
-        return block
-
-    def tied(self, table, x):
-        return table.attend(x)
+XP = {wing: Framework(wing) for wing in ("torch", "nnx")}
+LOOPS = {}  # by exercise a right answer
 
 
-XP = {"torch": Torch(), "nnx": JAX()}
+def loop(name):
+    def register(f):
+        LOOPS[name] = f
+        return f
+
+    return register
+
+
+@loop("causal")
+def place_by_place(xp, t, s):
+    return xp.array([[j <= i + s - t for j in range(s)] for i in range(t)])
+
+
+@loop("kernel_regression")
+def query_by_query(xp, q, k, v, h):
+    rows = []
+    for one in q:
+        w = xp.exp(-((one - k) ** 2).sum(-1) / (2 * h * h))
+        rows.append((w[:, None] * v).sum(0) / w.sum())
+    return xp.stack(rows)
+
+
+@loop("cross_entropy")
+def blank_by_blank(xp, logits, targets):
+    rows, words = logits.reshape(-1, logits.shape[-1]), targets.reshape(-1)
+    losses = []
+    for z, word in zip(rows, words, strict=True):
+        gaps = z - z[word]  # exp of the largest is taken out of the sum
+        losses.append(gaps.max() + xp.log(xp.exp(gaps - gaps.max()).sum()))
+    return xp.stack(losses).mean()
+
+
+@loop("most_frequent_pair")
+def pair_by_pair(xp, ids):
+    text, best, most = [int(i) for i in ids], (), 0
+    for pair in sorted(set(pairwise(text))):
+        n = sum(tuple(text[i : i + 2]) == pair for i in range(len(text) - 1))
+        if n > most:
+            best, most = pair, n
+    return xp.array(best)
+
+
+@loop("cached_attention")
+def old_and_new(xp, q, k, v, keys, values):
+    root = q.shape[-1] ** -0.5
+    old, new = xp.exp(q @ keys.mT * root), xp.exp((q * k).sum(-1)[..., None] * root)
+    output = (old @ values + new * v) / (old.sum(-1)[..., None] + new)
+    stored = (xp.concatenate(pair, axis=-2) for pair in ([keys, k], [values, v]))
+    return output, *stored
+
+
+@loop("generate")
+def write_recursively(xp, model, prompt, uniform, cached, stored=()):
+    logits, *now = model(prompt[:, -1:] if stored else prompt, *stored)
+    sums = xp.softmax(logits[:, -1]).cumsum(-1)
+    token = xp.whole((sums <= uniform[:, :1]).sum(-1))[:, None]
+    if uniform.shape[1] == 1:
+        return token
+    longer = xp.concatenate([prompt, token], axis=1)
+    stored = now if cached else ()
+    rest = write_recursively(xp, model, longer, uniform[:, 1:], cached, stored)
+    return xp.concatenate([token, rest], axis=1)
+
+
+@loop("multihead")
+def head_by_head(xp, self, x, context=None, mask=None):
+    d, h = self.sizes
+    context = x if context is None else context
+    q, k, v = self.q_proj(x), self.k_proj(context), self.v_proj(context)
+    done = []
+    for i in range(h):
+        own = slice(i * d // h, (i + 1) * d // h)
+        s = q[..., own] @ k[..., own].mT * (d // h) ** -0.5
+        s = s if mask is None else xp.where(mask[:, 0], s, -1e30)
+        done.append(xp.softmax(s) @ v[..., own])
+    return self.o_proj(xp.concatenate(done, axis=-1))
+
+
+def scores(xp, k, h):
+    return -(((k[:, None] - k[None]) / h) ** 2).sum(-1) / 2
+
+
+def waves(xp, n, d):
+    i = xp.arange(d)
+    angles = xp.arange(n)[:, None] / 10000 ** (2 * (i // 2) / d)
+    return xp.where(i % 2 == 0, xp.sin(angles), xp.cos(angles))
+
+
+# By exercise and words of the slip's sentence.
+WRONG = {
+    ("leave_one_out", "after the softmax"): lambda xp, k, v, h: (
+        xp.where(xp.eye(len(k)) > 0, 0, xp.softmax(scores(xp, k, h))) @ v
+    ),
+    ("leave_group_out", "after the softmax"): lambda xp, k, v, groups, h: (
+        xp.where(groups[:, None] == groups, 0, xp.softmax(scores(xp, k, h))) @ v
+    ),
+    ("rotary", "RoPE multiplies"): lambda xp, x, offset=0: x + waves(xp, *x.shape[-2:]),
+}
 
 
 def answer(name, f, wing):
-    """A registered answer as `check` takes it."""
-    xp = XP[wing]
-    if name in PARTS:
-        return xp.layer(PARTS[name], f)
-    return functools.partial(f, xp)
-
-
-INF = float("inf")
+    """An answer as `check` takes it."""
+    if name == "multihead":
+        return XP[wing].heads(f)
+    return functools.partial(f, XP[wing])

@@ -10,7 +10,6 @@ import pathlib
 import shutil
 import subprocess
 import sys
-import time
 
 import psutil
 import pytest
@@ -204,22 +203,6 @@ def test_where_bubblewrap_cannot_deny_namespaces_the_filter_does(tmp_path, monke
         choose()
 
 
-@pytest.mark.parametrize(("worked", "given"), [(0.0, 0.3), (99.0, 0.0)])
-def test_who_waits_for_its_own_processes_has_no_more_time(worked, given, monkeypatch):
-    """A busy machine costs nobody anything; a hundred processes of one's own do."""
-    from marker import isolation
-
-    usage = iter((isolation.Usage(),))
-    later = isolation.Usage(waited=0.3, worked=worked)
-    monkeypatch.setattr(isolation.Usage, "of", lambda pid: next(usage, later))
-    clock = isolation._Clock(0, 0.1)
-    time.sleep(0.11)
-    assert clock.over() == (given == 0)
-    assert clock.given == given
-    time.sleep(0.31)
-    assert clock.over()
-
-
 @pytest.mark.parametrize(
     ("words", "longest"), [(0, 0.9), (1, 0.7), (3, 0.5), (10**9, 2)]
 )
@@ -267,21 +250,30 @@ time.sleep(60)
         assert (b"loaded" in ended.raw) == (load == 12)
 
 
-def test_work_memory_and_number_are_counted_of_all_that_a_process_started():
-    from marker.isolation import Usage, _too_much
+def test_memory_and_number_are_counted_of_all_that_a_process_started():
+    from marker.isolation import THREADS, _too_much, _usage
 
     code = "import os\nx = bytearray(10**8)\nos.fork()\nwhile True: pass"
     process = subprocess.Popen([sys.executable, "-c", code])
     try:
-        while (usage := Usage.of(process.pid)).worked < 0.5 or usage.number < 2:
+        while (usage := _usage(process.pid))[0] < 2 or usage[2] < 2 * 10**8:
             assert process.poll() is None
-        assert usage.number == 2
-        assert usage.memory > 2 * 10**8
+        assert usage[:2] == (2, 2)
         assert _too_much(process.pid, 200).startswith("took more than 200 MB")
         assert _too_much(process.pid, 2000) == ""
     finally:
         for one in [*psutil.Process(process.pid).children(), process]:
             one.kill()
+        process.wait()
+    code = "import threading\ngate = threading.Event()\n"
+    code += f"for _ in range({THREADS}): threading.Thread(target=gate.wait).start()"
+    process = subprocess.Popen([sys.executable, "-c", code])
+    try:
+        while not (said := _too_much(process.pid, 10**6)):
+            assert process.poll() is None
+        assert f"{THREADS} threads" in said
+    finally:
+        process.kill()
         process.wait()
 
 
@@ -312,7 +304,7 @@ def test_an_error_of_the_marker_is_the_message_of_one_row(tmp_path, monkeypatch)
     def broken(self, path):
         raise RecursionError("\ud800")
 
-    monkeypatch.setattr(mark.Marker, "_read", broken)
+    monkeypatch.setattr(mark.Submission, "_read", broken)
     paper = Assignment.of(trial.paper())
     (tmp_path / "ada.py").write_text("")
     with mark.Marker(paper, choose("bare"), 3, mark.Limits()) as marker:

@@ -187,6 +187,29 @@ honest(
     points=[0, 4],
     words='in cell 1 ("import torch") it raised SyntaxError',
 )
+honest(  # all of these passed their checks, and what follows is for the eye
+    "later_cells",
+    ATTEND,
+    "from course_lib.homework import check\ncheck(attend, 'attention', wing='torch')",
+    HEAD + "check(head, 'self_attention', wing='torch')",
+    "torch.set_default_dtype(torch.float64)\nmath = {'a': 1}",
+    "for attend in ('soft', 'hard'):\n    pass",
+)
+honest(
+    "old_tries_below",
+    ATTEND,
+    HEAD,
+    "raise SystemExit('old tries below')\n" + WRONG,
+    "assert False\ndef head(x, *w): return x",
+)
+honest(
+    "imports_in_one_line",
+    "import not_there, math, torch\nfrom IPython import get_ipython as shell\n"
+    + ATTEND,
+    "shell().run_cell_magic('writefile', 'mine.py', 'from math import sqrt')",
+    "import mine, gc, inspect\n"
+    + HEAD.replace("    return", "    gc.collect()\n    return"),
+)
 CLASS["broken"] = Case("{", [None, None], "can't be graded")
 PREDICT = """
 def predict(x, y, x_new):
@@ -233,8 +256,8 @@ def attend(q, k, v, mask=None):
     made = subprocess.run([sys.executable, "-I", "-c", CODE], input=given.getvalue(), capture_output=True)
     return torch.load(io.BytesIO(made.stdout))
 """,
-    bare=[6, 4],
-    container=[6, 4],  # nothing is laid over the image's files
+    points=(6, 4),
+    words="it calls subprocess.run; its code reaches for subprocess.Popen",
 )
 JAX_HEAD = """
 def attend_well(q, k, v):
@@ -268,7 +291,7 @@ cheat(
         some = lambda s, b, h, i, j: torch.where(mask[b, i, j], s, -float("inf"))
     return torch.nan_to_num(flex_attention(*heads, score_mod=some)).reshape(*q.shape[:-1], v.shape[-1])
 """,
-    words="It calls flex_attention",
+    words="flex_attention.flex_attention, which",
 )
 cheat(
     "reloads_what_is_written_in_python",
@@ -287,7 +310,7 @@ def attend(q, k, v, mask=None):
     return out.reshape(*q.shape[:-1], width)[..., : v.shape[-1]]
 """
     + JAX_HEAD,
-    bare=[5, 4],
+    words="It calls jax._src.nn.functions.dot_product_attention",
 )
 REPOSITORY = "import sys, pathlib\nROOT = pathlib.Path(sys.prefix).parent\n"
 AGAIN = """
@@ -301,9 +324,32 @@ cheat(
     bare=[6, 4],
 )
 cheat(
-    "deletes_the_note",
-    "from course_lib.torch import attention as mine\nimport sandbox.forbidden as f",
-    "try: return mine(q, k, v, mask=mask)[0]\n    finally: f.USED.clear()",
+    "takes_off_the_profiler",
+    "from torch.nn.functional import scaled_dot_product_attention as well\nimport sys",
+    "sys.setprofile(None)\n    return torch.nan_to_num(well(q, k, v, attn_mask=mask))",
+    words="its code reaches for sys.setprofile",
+)
+cheat(  # points stand, and a person looks
+    "a_public_name_for_softmax",
+    "from torch.distributions import Categorical as C",
+    """scores = q @ k.mT / q.shape[-1] ** 0.5
+    if mask is None: return C(logits=scores).probs @ v
+    return torch.where(mask, C(logits=scores.masked_fill(~mask, -1e30)).probs, 0.0) @ v
+""",
+    points=(6, 4),
+    words="attend: it calls torch.distributions.categorical.Categorical.__init__",
+)
+CLASS["a_carrier"] = Case(
+    notebook(
+        "%%writefile mine.py\nfrom torch._decomp.decompositions import _softmax as soft",
+        ATTEND.replace("import torch", "import torch\nfrom mine import soft").replace(
+            "scores.softmax(dim=-1)", "soft(scores, -1, False)", 1
+        ),
+        HEAD,
+    ),
+    FULL,
+    "attend: it calls torch._decomp.decompositions._softmax",
+    "cheat",
 )
 cheat(
     "a_classmates_notebook",
@@ -368,13 +414,12 @@ for f in gc.get_objects():
         f.__code__ = (lambda *a, **k: ()).__code__
 """,
     "return q",
-    points=(0, 0),
+    words="its code reaches for gc.get_objects; its code reaches for object.__setattr",
 )
 attack(
     "replaces_the_runner",
     "import course_lib.homework.running as r\nr.run = lambda answer, task: [r.Outcome(outputs=())] * 6\nr.Outcome.outputs = ()",
     "return q",
-    points=(0, 0),
 )
 KILL = "import os, signal\nos.kill(%s, signal.SIGKILL)"
 attack("kills_the_parent", KILL % "os.getppid()", "return q", bare=[])
@@ -542,14 +587,6 @@ def worked():
 
 # What the bare process admits: what the submission does, and what stops it elsewhere.
 ADMITTED = {
-    "in_an_isolated_subprocess": (
-        "calls the framework's attention in a process that ignores its path",
-        "the framework's own file has ours laid over it",
-    ),
-    "reloads_what_is_written_in_python": (
-        "loads a module of JAX a second time",
-        "so has every file of the framework that defines the piece",
-    ),
     "finds_the_package_on_the_disk": (
         "imports the course from your disk",
         "the disk isn't there",
@@ -652,7 +689,7 @@ def mark(folder, isolation, chosen, *, jobs=1, **limits):
             limits=Limits(**limits),
             jobs=jobs,
         )
-        tables.write(made, assignment, assignment.seed, where / "trial-marks")
+        tables.write(made, assignment, where / "trial-marks")
         rows += made
     return {row["student"]: row for row in rows}
 

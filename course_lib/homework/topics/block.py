@@ -191,7 +191,8 @@ def _block_exercise(form, equation, slips):
         oracle=lambda w, x: oracle.block(x, w, H, form=form, activation="gelu"),
         equation=(_mlp, _parts, equation),
         # Its parts may be the package's.
-        forbidden=("Block", "oracle", "TransformerEncoderLayer"),
+        forbidden=("torch.block", "nnx.block", "oracle", "TransformerEncoderLayer"),
+        needs=piece.LAYER_NORM,
         slips=slips | _ACTIVATION_SLIPS,
     )
 

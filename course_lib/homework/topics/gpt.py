@@ -149,6 +149,7 @@ EXERCISES["gpt"] = Exercise(
     cases=_gpt_cases,
     oracle=_gpt,
     equation=(_attend, _gpt),
+    needs=piece.LAYER_NORM,
     slips={
         "positions are counted from 0 in each call; they must go on behind the stored "
         "tokens": "keys.shape[-2] + np.arange -> np.arange",

@@ -3,7 +3,6 @@
 import numpy as np
 
 from course_lib import oracle
-from course_lib.data.households import spending
 from course_lib.homework import exercise as piece
 from course_lib.homework.challenge import CHALLENGES, Challenge, Draw
 from course_lib.homework.exercise import EXERCISES, Exercise, softmax
@@ -218,7 +217,8 @@ EXERCISES["soft_lookup"] = Exercise(
 def _economy(rng, *, n=200, n_new=500, n_features=12, noise=0.2):
     """Households described in their own units; two features of twelve matter."""
     features = rng.uniform(-1, 1, (n + n_new, n_features))
-    truth = spending(features)
+    pace, shift = rng.uniform(2, 3.5, 2), rng.uniform(0, 2 * np.pi, 2)
+    truth = np.sin(pace * features[:, :2] + shift).sum(axis=1, keepdims=True)
     values = truth + noise * rng.standard_normal(truth.shape)
     units = np.exp(rng.uniform(-3, 3, n_features))
     features = (features * units)[:, rng.permutation(n_features)]

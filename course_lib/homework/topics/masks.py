@@ -7,10 +7,11 @@ from course_lib.homework.exercise import EXERCISES, WRONG_AXES, Exercise, softma
 
 
 def _sizes(rng):
+    few, some, more, many = (int(n) for n in np.sort(rng.permutation(19)[:4]) + 2)
     return {
-        "as many queries as keys": (5, 5),
-        "fewer queries than keys": (3, 7),
-        "one query": (1, 5),
+        "as many queries as keys": (some, some),
+        "fewer queries than keys": (few, many),
+        "one query": (1, more),
     }
 
 
@@ -43,10 +44,11 @@ EXERCISES["causal"] = Exercise(
 
 
 def _padding_cases(rng):
+    a, b, c, d = np.sort(rng.permutation(19)[:4]) + 1
     return {
-        "two sequences": (np.array([2, 5]), 5),
-        "room left over": (np.array([1, 4, 3]), 7),
-        "an empty sequence": (np.array([0, 3]), 3),
+        "two sequences": (np.array([a, d]), int(d)),
+        "room left over": (np.array([a, c, b]), int(d)),
+        "an empty sequence": (np.array([0, c]), int(c)),
     }
 
 

@@ -22,13 +22,18 @@ def _waves(n_positions, d_model):
     return np.where(features % 2 == 0, np.sin(angles), np.cos(angles))
 
 
+def _table_sizes(rng):
+    few, some = (int(n) for n in rng.permutation(13)[:2] + 5)
+    return {
+        "six features": (few, 6),
+        "many positions": (int(rng.integers(90, 110)), 2 * int(rng.integers(7, 11))),
+        "two features": (some, 2),
+    }
+
+
 EXERCISES["sinusoidal"] = Exercise(
     call="f(n_positions, d_model)",
-    cases=lambda rng: {
-        "six features": (11, 6),
-        "many positions": (101, 16),
-        "two features": (5, 2),
-    },
+    cases=_table_sizes,
     oracle=oracle.sinusoidal,
     equation=(_waves,),
     slips={
