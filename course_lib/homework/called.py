@@ -36,7 +36,8 @@ _MADE = ("<cell", "<ipython-input", "<string", "<stdin", "<solution")
 _FREE = re.compile(
     r"^(builtins|math|cmath|itertools|functools|operator|_operator|_?collections"
     r"|_collections_abc|dataclasses|typing|types|contextlib|copy|random|time|_?warnings"
-    r"|_?weakref\w*|beartype|statistics|_?heapq|_?bisect|string|re|enum|_?abc|numbers|numpy|einops|opt_einsum"
+    r"|_?weakref\w*|beartype|statistics|_?heapq|_?bisect|string|re|enum|_?abc"
+    r"|numbers|numpy|einops|opt_einsum"
     r"|jaxtyping|tqdm|gc|inspect|logging|sys|os|posix|importlib|_frozen_importlib\w*"
     r"|_?io|json|pathlib|ipykernel|IPython|matplotlib"
     r"|torch\.(autograd|_tensor|functional|nn\.(init|parameter"
