@@ -54,6 +54,8 @@ _NEVER = re.compile(
 )
 # Elementary in PyTorch: what NumPy has, too, and what only PyTorch calls so.
 _ONLY_PYTORCH = (
+    "celu complex elu hardtanh leaky_relu polar relu6 selu swish view_as_complex "
+    "view_as_real "
     "add addbmm addmm addmv addr amax amin as_strided as_subclass as_tensor baddbmm "
     "backward bernoulli bfloat16 bmm bool broadcast_tensors byte cat cdist chunk "
     "clamp clamp_max clamp_min contiguous cpu cumulative_trapezoid data_ptr "
