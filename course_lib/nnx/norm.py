@@ -8,6 +8,7 @@ section 4, arXiv:1910.07467; eps in both stands inside the root, as in the frame
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -51,6 +52,7 @@ class _LayerNorm(nnx.LayerNorm):
     """
 
     def __call__(self, x: Array, *, mask: Array | None = None) -> Array:
+        scale: Any = self.scale
         wide = x.astype(jnp.promote_types(x.dtype, jnp.float32))
         y = super().__call__(wide - jax.lax.stop_gradient(wide[..., :1]), mask=mask)
-        return y.astype(jnp.promote_types(x.dtype, self.scale[...].dtype))
+        return y.astype(jnp.promote_types(x.dtype, scale[...].dtype))
