@@ -10,9 +10,9 @@ import numpy as np
 
 from course_lib.optional import missing
 
-__all__ = ["Households", "draw_spending", "engel", "spending"]
+__all__ = ["Households", "draw_spending", "engel"]
 
-NOISE = 0.2  # standard deviation around `spending`
+NOISE = 0.2  # standard deviation around the truth
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +42,7 @@ def engel() -> tuple[np.ndarray, np.ndarray]:
     return income, food[:, 0]
 
 
-def spending(features: np.ndarray) -> np.ndarray:
+def _spending(features: np.ndarray) -> np.ndarray:
     """The true surface of `draw_spending`: sin(π x₀) + x₁², `n 1`."""
     x = np.asarray(features, dtype=np.float64)
     return np.sin(np.pi * x[:, :1]) + x[:, 1:2] ** 2
@@ -56,6 +56,6 @@ def draw_spending(n: int, *, n_noise: int = 20, seed: int | list[int]) -> Househ
     """
     rng = np.random.default_rng(seed)
     features = rng.uniform(-1, 1, (n, 2 + n_noise))
-    truth = spending(features)
+    truth = _spending(features)
     values = truth + NOISE * rng.standard_normal(truth.shape)
     return Households(features=features, values=values, truth=truth, noise=NOISE)

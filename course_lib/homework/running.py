@@ -173,7 +173,7 @@ class _WrongResultError(Exception):
 
 def _outputs(got: Any, task: Task) -> tuple[np.ndarray, ...]:
     """What the answer returned, in NumPy."""
-    kind = tensor_type(task.wing)
+    kind = _tensor_type(task.wing)
     wanted = {"torch": "a torch.Tensor", "nnx": "a JAX array"}[task.wing]
     if task.returns == 1:  # an output may come with its weights
         got = (got[0] if isinstance(got, (tuple, list)) and got else got,)
@@ -208,7 +208,7 @@ def _to_wing(x: Any, wing: str) -> Any:
     return importlib.import_module("jax.numpy").asarray(x)
 
 
-def tensor_type(wing: str) -> type:
+def _tensor_type(wing: str) -> type:
     """The class of the framework's arrays."""
     if wing == "torch":
         return importlib.import_module("torch").Tensor
@@ -219,7 +219,7 @@ class _OutOfTimeError(BaseException):
     """Raised inside an answer that runs too long; no `except Exception` stops it."""
 
 
-def in_line() -> float:
+def _in_line() -> float:
     """Seconds for which this process has stood in line for a processor, if that counts.
 
     Here it doesn't: a notebook has a button that stops it. The sandbox has its own.
@@ -234,11 +234,11 @@ def _time_limit(seconds: float) -> Iterator[None]:
     if not main or not hasattr(signal, "setitimer"):
         yield
         return
-    start, given, over = in_line(), 0.0, False
+    start, given, over = _in_line(), 0.0, False
 
     def stop(number: int, frame: FrameType | None) -> None:
         nonlocal given, over
-        more = in_line() - start - given
+        more = _in_line() - start - given
         over = more < 0.05
         if over:
             raise _OutOfTimeError

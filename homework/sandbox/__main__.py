@@ -105,7 +105,7 @@ def _mark(
 ) -> None:
     running = importlib.import_module("course_lib.homework.running")
     called = importlib.import_module("course_lib.homework.called")
-    vars(running)["in_line"] = line.waited
+    vars(running)["_in_line"] = line.waited
     vars(called)["LIBRARIES"] += (str(ROOM),)
     _start(job["wing"])
     for name, text in job["files"].items():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from course_lib.data import households
-from course_lib.data.households import draw_spending, engel, spending
+from course_lib.data.households import _spending, draw_spending, engel
 
 
 def test_engel_has_the_235_households_in_francs():
@@ -51,7 +51,7 @@ def test_shapes_and_ranges():
 
 def test_truth_at_points_known_by_hand():
     points = np.array([[0.5, 0.0], [0.0, -1.0], [-0.5, 0.5]])
-    assert spending(points)[:, 0] == pytest.approx([1, 1, -0.75])
+    assert _spending(points)[:, 0] == pytest.approx([1, 1, -0.75])
 
 
 def test_the_truth_looks_at_the_first_two_features_only():
@@ -59,5 +59,5 @@ def test_the_truth_looks_at_the_first_two_features_only():
     for column in range(sample.features.shape[1]):
         changed = sample.features.copy()
         changed[:, column] = 0.3
-        moved = not np.allclose(spending(changed), sample.truth)
+        moved = not np.allclose(_spending(changed), sample.truth)
         assert moved == (column < 2)

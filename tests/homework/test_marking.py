@@ -608,7 +608,7 @@ def test_a_missing_framework_is_named_with_the_way_out(wing, package):
 def test_time_in_line_for_a_processor_is_not_the_students(monkeypatch):
     """In a sandbox, once 0.4 seconds late, an answer of 0.3 is in time at 0.1."""
     line = iter([0.0, 0.4, *[0.4] * 9])
-    monkeypatch.setattr(running, "in_line", lambda: next(line))
+    monkeypatch.setattr(running, "_in_line", lambda: next(line))
     begin = time.monotonic()
 
     def busy(seconds):
@@ -617,7 +617,7 @@ def test_time_in_line_for_a_processor_is_not_the_students(monkeypatch):
         return "done"
 
     assert running.guarded(lambda: busy(0.3), 0.1) == ("done", "")
-    monkeypatch.setattr(running, "in_line", lambda: 7.0)
+    monkeypatch.setattr(running, "_in_line", lambda: 7.0)
     _, trouble = running.guarded(lambda: busy(9), 0.1)
     assert "more than 0.1 s" in trouble
 
