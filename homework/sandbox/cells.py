@@ -73,7 +73,8 @@ def read(name: str, raw: bytes) -> list[Cell]:
             kind = type(error).__name__
             raise ValueError(f"it is no notebook ({kind}: {error}).") from error
     made = [Cell(n, transform(str(s))) for n, s in enumerate(sources, start=1)]
-    version = str(notebook.metadata.get("language_info", {}).get("version", ""))
+    info = notebook.metadata.get("language_info")  # which some tool left empty
+    version = str(info.get("version", "")) if isinstance(info, dict) else ""
     numbers = [int(n) for n in re.findall(r"\d+", version)[:2]]
     for cell in made if numbers > [*sys.version_info[:2]] else ():
         try:

@@ -286,7 +286,10 @@ def test_what_a_newer_python_wrote_and_this_one_cannot_read_is_not_marked():
         with pytest.raises(ValueError, match=r"3.99.1, and cell 2 .* no code"):
             cells.read("a.ipynb", json.dumps(made).encode())
     made["cells"].pop()
-    made["metadata"]["language_info"]["version"] = "3.99.1"
+    for nothing in (None, "python"):
+        made["metadata"]["language_info"] = nothing
+        assert cells.read("a.ipynb", json.dumps(made).encode())
+    made["metadata"]["language_info"] = {"version": "3.99.1"}
     assert cells.read("a.ipynb", json.dumps(made).encode())
 
 
