@@ -23,7 +23,7 @@ def test_the_start_fills_its_bounds(wing):
         assert 0.9 * bound < np.abs(weights[name]).max() <= bound
     assert not weights["bias"].any()
     seeds = wing.lib.get_weights(pool(wing))["seeds"]
-    assert 0.5 < np.abs(seeds).max() / np.sqrt(6 / (3 + D)) <= 1
+    assert 0.5 < np.abs(seeds).max() / np.sqrt(6 / (1 + D)) <= 1
 
 
 BAD = {
