@@ -37,7 +37,7 @@ def task() -> dict[str, Any]:
 
 def network(n_words: int, seed: int) -> nnx.Module:
     """Build the network of the page on recurrence in depth."""
-    names = {"cn": cn, "jax": jax, "jnp": jnp, "nnx": nnx}
+    names: dict[str, Any] = {"cn": cn, "jax": jax, "jnp": jnp, "nnx": nnx}
     run_cell("transformer/recurrence-in-depth.md", "class JBahdanau", names)
     return names["JBahdanau"](n_words, WIDTH, rngs=nnx.Rngs(seed))
 
