@@ -55,6 +55,7 @@ def _read(job: dict[str, Any], arrays: list[np.ndarray], say: Any) -> None:
 
 def _said(found: list[cells.Cell]) -> dict[str, Any]:
     """What a submission says of itself, what it imports, and what builds on what."""
+    defined: dict[str, int] = {}
     said: dict[str, Any] = {"imports": set(), "uses": {}, "filled": {}, "checked": {}}
     for cell in found:
         try:
@@ -71,7 +72,8 @@ def _said(found: list[cells.Cell]) -> dict[str, Any]:
             for bound in cells.bound(statement):
                 said["uses"].setdefault(bound, set()).update(names)
                 said["filled"][bound] = not _blank(statement)
-                said["checked"][bound] = cell.number
+                if isinstance(statement, _ANSWERS):
+                    defined[bound] = cell.number
             for node in ast.walk(statement):
                 if (
                     isinstance(node, ast.Call)
@@ -91,7 +93,11 @@ def _said(found: list[cells.Cell]) -> dict[str, Any]:
                     if name == "WING" and isinstance(value, str):
                         said[name] = value
     said["uses"] = {name: sorted(used) for name, used in said["uses"].items()}
+    said["checked"] = defined | said["checked"]
     return said | {"imports": sorted(said["imports"])}
+
+
+_ANSWERS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign)
 
 
 def _blank(statement: ast.stmt) -> bool:
@@ -116,7 +122,8 @@ def _mark(
         task = running.Task(**wire.unfold(part["task"], arrays))
         noted = wire.noting(results, part["part"])
         parts.append((part, task, running.watching(task, noted)))
-    doors.watch(functools.partial(wire.noting(results, -1), "odd"), called.in_a_library)
+    odd = functools.partial(wire.noting(results, -1), "odd")
+    doors.watch(odd, called.in_a_library)
     _limit(job)
     _hide()
     say(ready=True)
@@ -136,6 +143,8 @@ def _mark(
     submission = cells.Submission(made, guarded, seconds, instead, skipped, explores)
     say(loaded=True)
     for part, task, watched in parts:
+        if doors.threads(called.in_a_library):
+            odd("a thread that goes on")
         answer = submission.names.get(part["answer"])
         if part["answer"] in submission.names:
             outcomes = running.run(answer, task, watched)

@@ -2,7 +2,7 @@
 
 Python tells an audit hook of each such step, and nobody can take the hook off: reading
 frames, changing a function's code, making code under another file's name, and starting
-a thread or a process, in which nothing is watched.
+a process, in which nothing is watched. Of threads it is asked before each question.
 """
 
 import os
@@ -10,7 +10,9 @@ import re
 import sys
 import sysconfig
 from collections.abc import Callable
+from sys import _current_frames as frames_of_threads
 from sys import _getframe as frame_of
+from threading import get_ident as this_thread
 from types import FrameType
 from typing import Any
 
@@ -20,7 +22,7 @@ _DIRECT = re.compile(
 )
 _THROUGH = re.compile(
     r"^(ctypes\.|subprocess\.Popen|os\.(fork|forkpty|posix_spawn|exec|spawn|system)"
-    r"|pty\.spawn|_thread\.start_new_thread)"
+    r"|pty\.spawn)"
 )
 _STDLIB = (sysconfig.get_paths()["stdlib"] + os.sep, "<frozen")
 _FRAMES = ("inspect.py", "traceback.py")
@@ -56,6 +58,13 @@ def watch(say: Callable[[str], None], in_a_library: Callable[[str], bool]) -> No
             busy.pop()
 
     sys.addaudithook(hook)
+
+
+def threads(in_a_library: Callable[[str], bool]) -> bool:
+    """Whether a line of the student's runs in another thread, where nobody watches."""
+    others = [f for n, f in frames_of_threads().items() if n != this_thread()]
+    passed = (_past(frame, in_a_library) for frame in others)
+    return any(frame is not None for frame in passed)
 
 
 def _is_direct(

@@ -327,6 +327,7 @@ cheat(
     "takes_off_the_profiler",
     "from torch.nn.functional import scaled_dot_product_attention as well\nimport sys",
     "sys.setprofile(None)\n    return torch.nan_to_num(well(q, k, v, attn_mask=mask))",
+    points=(6, 4),
     words="its code reaches for sys.setprofile",
 )
 cheat(  # points stand, and a person looks
@@ -420,6 +421,28 @@ attack(
     "replaces_the_runner",
     "import course_lib.homework.running as r\nr.run = lambda answer, task: [r.Outcome(outputs=())] * 6\nr.Outcome.outputs = ()",
     "return q",
+)
+CLASS["a_thread"] = Case(
+    notebook(
+        ATTEND.replace("attend", "plain"),
+        """
+import threading, time
+box, out = [], []
+def work():
+    while True:
+        if box: out.append(plain(*box.pop()))
+        time.sleep(0.001)
+threading.Thread(target=work, daemon=True).start()
+def attend(*given):
+    box.append(given)
+    while not out: time.sleep(0.001)
+    return out.pop()
+""",
+        HEAD,
+    ),
+    FULL,
+    "its code reaches for a thread",
+    "attack",
 )
 KILL = "import os, signal\nos.kill(%s, signal.SIGKILL)"
 attack("kills_the_parent", KILL % "os.getppid()", "return q", bare=[])
