@@ -59,9 +59,8 @@ def padding_mask(
 ) -> Bool[Array, "B 1 1 S"]:
     """Padding mask: True at the real tokens that each sequence starts with."""
     check_size("n_keys", n_keys)
-    if not isinstance(lengths, Array):
-        lengths = owned(lengths)
-    real = jnp.arange(n_keys) < lengths[:, None]  # B S
+    given = lengths if isinstance(lengths, Array) else owned(lengths)
+    real = jnp.arange(n_keys) < given[:, None]  # B S
     return real[:, None, None, :]
 
 

@@ -152,13 +152,13 @@ def _mark(
             why = submission.missing(part["answer"])
             outcomes = [running.Outcome(trouble=why)] * len(task.cases)
         for case, one in enumerate(outcomes):
-            odd = [x for x in one.outputs if x.dtype.str not in wire.KINDS]
+            unsent = [x for x in one.outputs if x.dtype.str not in wire.KINDS]
             trouble = submission.because(one.trouble)
             say(
-                [] if odd else one.outputs,
+                [] if unsent else one.outputs,
                 part=part["part"],
                 case=case,
-                trouble=f"it returned {odd[0].dtype}." if odd else trouble,
+                trouble=f"it returned {unsent[0].dtype}." if unsent else trouble,
             )
         if job["wing"] == "nnx":  # JAX keeps every program that it has compiled
             importlib.import_module("jax").clear_caches()

@@ -26,7 +26,7 @@ def keep_top_k(
 ) -> Float[Array, "*B V"]:
     """Top-k sampling: forbid all but the k likeliest tokens, of equals the later."""
     check_tensors(jax.Array, logits=logits)
-    k = Sampling(top_k=k).top_k
+    Sampling(top_k=k)
     return jnp.where(_rank(logits) >= k, -math.inf, logits)
 
 

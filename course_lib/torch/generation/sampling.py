@@ -38,7 +38,7 @@ def greedy(logits: Float[Tensor, "*B V"]) -> Int[Tensor, "*B"]:
 def keep_top_k(logits: Float[Tensor, "*B V"], k: int) -> Float[Tensor, "*B V"]:
     """Top-k sampling: forbid all but the k likeliest tokens, of equals the later."""
     check_tensors(torch.Tensor, logits=logits)
-    k = Sampling(top_k=k).top_k
+    Sampling(top_k=k)
     return logits.masked_fill(_rank(logits) >= k, -math.inf)
 
 
