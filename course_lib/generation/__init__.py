@@ -1,1 +1,1 @@
-"""Generating text, the half that needs no framework: inputs and beam search."""
+"""Generating text, the half that needs no framework: inputs, stopping, beam search."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from course_lib.checks import check_sizes
-from course_lib.generation.inputs import check_scored
+from course_lib.generation.stopping import check_scored
 
 NextLogProbs = Callable[[np.ndarray], np.ndarray]
 

@@ -17,12 +17,8 @@ import numpy as np
 
 from course_lib.checks import check_size
 from course_lib.config.sampling import Sampling
-from course_lib.generation.inputs import (
-    GenerationInputs,
-    check_scored,
-    stop_words,
-    sure,
-)
+from course_lib.generation.inputs import GenerationInputs
+from course_lib.generation.stopping import check_scored, stop_words, sure
 
 Reader = Callable[[list[int], int], np.ndarray]  # (text, n) -> the last n rows, `n V`
 Choice = Callable[[np.ndarray], int]  # weights -> the place drawn in proportion to them

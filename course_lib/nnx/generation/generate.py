@@ -9,12 +9,8 @@ from flax import nnx
 
 from course_lib.config.sampling import Sampling
 from course_lib.generation.beam_search import Hypothesis
-from course_lib.generation.inputs import (
-    GenerationInputs,
-    gathered,
-    generation_inputs,
-    in_order,
-)
+from course_lib.generation.inputs import GenerationInputs, generation_inputs
+from course_lib.generation.stopping import gathered, in_order
 from course_lib.nnx.evaluation import evaluating
 from course_lib.nnx.generation.write import rounded, write, write_beams
 from course_lib.nnx.gpt import GPT

@@ -8,7 +8,8 @@ from flax import nnx
 from jax import Array
 from jaxtyping import Bool, Int
 
-from course_lib.generation.inputs import gathered, translation_inputs
+from course_lib.generation.inputs import translation_inputs
+from course_lib.generation.stopping import gathered
 from course_lib.nnx.evaluation import evaluating
 from course_lib.nnx.generation.write import Parts, write
 from course_lib.nnx.seq2seq import Seq2Seq

@@ -12,12 +12,8 @@ import torch
 
 from course_lib.config.sampling import Sampling
 from course_lib.generation.beam_search import Hypothesis
-from course_lib.generation.inputs import (
-    GenerationInputs,
-    gathered,
-    generation_inputs,
-    in_order,
-)
+from course_lib.generation.inputs import GenerationInputs, generation_inputs
+from course_lib.generation.stopping import gathered, in_order
 from course_lib.torch.evaluation import evaluating
 from course_lib.torch.generation.cache import KVCache
 from course_lib.torch.generation.write import write, write_beams

@@ -11,7 +11,8 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from course_lib.generation.inputs import gathered, translation_inputs
+from course_lib.generation.inputs import translation_inputs
+from course_lib.generation.stopping import gathered
 from course_lib.torch.evaluation import evaluating
 from course_lib.torch.generation.write import write
 from course_lib.torch.seq2seq import Seq2Seq

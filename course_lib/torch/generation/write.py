@@ -1,7 +1,8 @@
 """The one loop in which GPT and the translators write (PyTorch).
 
 A writer is a model with `read(tokens, cache)`: logits after each of the newest tokens,
-which the cache, what its `begin` returned, takes in.
+which the cache, what its `begin` returned, takes in. Whoever asks for tokens stops
+asking when all texts have ended, as `course_lib.generation.stopping` says.
 """
 
 from collections.abc import Callable, Iterator
