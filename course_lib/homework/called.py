@@ -7,6 +7,7 @@ runs without jit meanwhile, since what is compiled calls nothing.
 """
 
 import contextlib
+import gc
 import importlib
 import inspect
 import os
@@ -140,6 +141,9 @@ class Watch:
     @contextlib.contextmanager
     def on(self) -> Iterator[None]:
         """While this is on, calls are noted."""
+        # A collection would call others' finalizers in the middle of a student's line.
+        collects = gc.isenabled()
+        gc.disable()
         before = getprofile()
         with self._open():
             profile_threads(self.see)
@@ -151,6 +155,8 @@ class Watch:
             finally:
                 setprofile(before)
                 profile_threads(before)  # pyright: ignore[reportArgumentType]
+                if collects:
+                    gc.enable()
 
     def kernel(self, name: str) -> None:
         """One of PyTorch's kernels, whatever has called it."""

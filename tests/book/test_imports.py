@@ -35,7 +35,7 @@ def test_the_extra_installs_what_a_page_imports(path):
     cells = read_cells(path.read_text("utf-8")).cells
     code = [cell.source for cell in cells if cell.cell_type == "code"]
     names = set().union(*map(imported, code))
-    assert {"numpy", "torch", "jax"} & names
+    assert {"numpy", "torch", "jax"} & names or len(code) == 1  # that of Colab
     written = {name for source in code for name in WRITTEN.findall(source)}
     own = sys.stdlib_module_names | {"course_lib", "google"} | written
     for name in names - own:

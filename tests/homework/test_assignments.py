@@ -217,7 +217,7 @@ def test_our_solutions_are_right_and_each_stands_alone(built, slug, wing):
     pytest.importorskip({"torch": "torch", "nnx": "flax"}[wing])
     made = assignment(built, slug)
     for part in made.parts:
-        text, file = made.solutions[wing][part.answer], f"<{slug} {part.answer}>"
+        text, file = made.solutions[wing][part.answer], f"<solution {part.answer}>"
         trains = part.exercise in CHALLENGES and not EVERYTHING
         text = hardly_trained(text, part.answer) if trains else text
         linecache.cache[file] = (len(text), None, text.splitlines(True), file)

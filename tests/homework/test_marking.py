@@ -439,6 +439,7 @@ def test_what_is_no_elementary_step_is_said_and_keeps_its_points(wing, mark):
 
     report = mark(softmax, "softmax")
     assert report.used == ()
+    assert len(report.called) == 1, report.called
     (called,) = report.called
     assert called.endswith(name)
     assert f"It calls {called}, which goes beyond elementary steps" in report.message
