@@ -151,11 +151,11 @@ class MultiHeadAttention(nn.Module):
 
     def _heads(self, x: Any, proj: Any, norm: Any, offset: Any) -> Any:
         """A map's heads, normed and turned by their positions."""
-        rows, rule = proj(x), self.qk_norm
-        if rule is not None and rule.whole:
+        rows, whole = proj(x), self.qk_norm is not None and self.qk_norm.whole
+        if norm is not None and whole:
             rows = norm(rows)
         heads = split_heads(rows, self.d_head)
-        if rule is not None and not rule.whole:
+        if norm is not None and not whole:
             heads = norm(heads)
         return heads if self.rotary is None else self.rotary(heads, offset)
 
