@@ -141,11 +141,10 @@ class Watch:
     @contextlib.contextmanager
     def on(self) -> Iterator[None]:
         """While this is on, calls are noted."""
-        # A collection would call others' finalizers in the middle of a student's line.
-        collects = gc.isenabled()
-        gc.disable()
-        before = getprofile()
+        before, collects = getprofile(), gc.isenabled()
         with self._open():
+            # A collection would call others' finalizers in a student's line.
+            gc.disable()
             profile_threads(self.see)
             setprofile(self.see)
             try:
