@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from wings import assert_close
 
+from course_lib.config.scoring import Scoring
+
 B, T, S, D, H = 2, 3, 5, 14, 7
 
 
@@ -47,10 +49,11 @@ def test_equals_the_framework_with_its_weights(wing, rng, bias):
         assert_close(wing.numpy(ours), wing.numpy(maps), "float32")
 
 
-def test_dropout_drops_weights_at_its_rate_in_training(wing, rng):
+@pytest.mark.parametrize("scoring", [Scoring(), Scoring(cap=5.0)])
+def test_dropout_drops_weights_at_its_rate_in_training(wing, rng, scoring):
     """With values of 1 and one key for each query, an output is 0 or 1 / (1 - rate)."""
     x, rate = rng.standard_normal((B, 31, D)), 0.25
-    model = wing.make(wing.lib.MultiHeadAttention, D, H, dropout=rate)
+    model = wing.make(wing.lib.MultiHeadAttention, D, H, dropout=rate, scoring=scoring)
     wing.cast(model, "float64")
     weights = wing.lib.get_weights(model)
     weights |= {"v_proj.weight": np.zeros((D, D)), "v_proj.bias": np.ones(D)}
