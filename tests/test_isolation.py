@@ -23,6 +23,7 @@ FRAMEWORKS = {"torch", "jax", "flax", "optax"}
 
 ROOMS = [
     *("checks", "oracle", "plot", "homework", "config", "data", "tokens", "baselines"),
+    "measurement",
     *("training", "hub", "generation.beam_search", "generation.inputs"),
 ]
 
