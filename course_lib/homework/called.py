@@ -1,9 +1,10 @@
 """Which functions an answer calls, noted while it runs, wherever they are written.
 
-Python reports each call to a profiler (`sys.setprofile`), and PyTorch each kernel to a
-mode. Two things are noted: a piece that would be the whole answer, whoever calls it,
-and any other function that a line of the student's calls and that isn't elementary. JAX
-runs without jit meanwhile, since what is compiled calls nothing.
+Python reports each call to a profiler (`sys.setprofile`), and PyTorch each function and
+each kernel to a mode. Two things are noted: a piece that would be the whole answer,
+whoever calls it, and any other function that a line of the student's calls and that
+isn't elementary. JAX runs without jit meanwhile, since what is compiled calls nothing;
+a program that was made before, by TorchScript or as a jaxpr, is noted itself.
 """
 
 import contextlib
@@ -24,6 +25,8 @@ import numpy as np
 PACKAGE = "course_lib"
 USED, CALLED = "used", "called"  # a forbidden piece; what a person looks at
 _BY_A_LINE = "by a line"  # what is forbidden to a student, and not to a library
+_SEALED = "sealed"  # a program whose calls nobody sees, whoever starts it
+_TRACED, _EVALUATED = "jax._src.core.Jaxpr.__init__", "jax._src.core.eval_jaxpr"
 Note = Callable[[str, str], None]
 
 # Where no student's line stands.
@@ -130,13 +133,14 @@ class Watch:
         needs: tuple[str, ...],
         note: Note,
     ):
-        self._open = _opener(wing, self.kernel)
+        self._open = _opener(wing, self.kernel, self.script)
         self.forbidden, self.package = _words(forbidden), PACKAGE in forbidden
         self.needs, self.note = _words(needs), note
         self.codes: dict[int, tuple[CodeType, tuple[str, str]]] = {}
         self.builtins: dict[tuple[str, str], tuple[str, str]] = {}
         self.mine = {id(call.__code__): (call.__code__, True)}
         self.noted: set[tuple[str, str]] = set()
+        self.traced: set[int] = set()  # jaxprs, made while it watched
 
     @contextlib.contextmanager
     def on(self) -> Iterator[None]:
@@ -158,9 +162,15 @@ class Watch:
                     gc.enable()
 
     def kernel(self, name: str) -> None:
-        """One of PyTorch's kernels, whatever has called it."""
+        """One of PyTorch's functions or kernels, whatever has called it."""
         if self.forbidden.search(name.strip("_")):
             self._say(USED, name.strip("_"))
+
+    def script(self, graph: str) -> None:
+        """A program of TorchScript's, which calls nothing of Python's."""
+        self._say(_SEALED, "torch.jit.ScriptFunction")
+        for name in re.findall(r"\baten::(\w+)", graph):
+            self.kernel(name)
 
     def see(self, frame: FrameType, event: str, given: Any) -> None:
         """What Python reports of a call. An error here would end the reports."""
@@ -177,6 +187,11 @@ class Watch:
         if id(code) not in self.codes:  # a code's own hash is slow; kept, so its id is
             self.codes[id(code)] = code, self._verdict(*_names(frame))
         what, name = self.codes[id(code)][1]
+        if name == _TRACED:
+            self.traced.add(id(frame.f_locals["self"]))
+        elif name == _EVALUATED:
+            made = id(frame.f_locals["jaxpr"]) in self.traced
+            what, name = "" if made else _SEALED, "a jaxpr that was traced before"
         before = frame.f_back
         by_student = before is not None and self._mine(before.f_code)
         if code.co_name == "_wrapped_call_impl":  # a layer of PyTorch's
@@ -198,7 +213,7 @@ class Watch:
         self._say_if(what, name, self._mine(frame.f_code))
 
     def _say_if(self, what: str, name: str, by_student: bool) -> None:
-        if what == USED or (what and by_student):
+        if what in (USED, _SEALED) or (what and by_student):
             self._say(what, name)
 
     def _mine(self, code: CodeType) -> bool:
@@ -208,9 +223,11 @@ class Watch:
 
     def _handed_over(self, frame: FrameType) -> None:
         """A function that `vmap` or `map` is given is called, too."""
-        for value in frame.f_locals.values():
+        given = list(frame.f_locals.values())
+        given += [x for many in given if type(many) is tuple for x in many]
+        for value in given:
             if type(value) is FunctionType and not self._mine(value.__code__):
-                code, module = value.__code__, str(value.__module__)
+                code, module = value.__code__, str(value.__globals__.get("__name__"))
                 what, name = self._verdict(module, code.co_qualname)
                 if what and code.co_name not in ("<lambda>", frame.f_code.co_name):
                     self._say(what, name)
@@ -218,6 +235,10 @@ class Watch:
     def _verdict(self, module: str, name: str) -> tuple[str, str]:
         """What to note of a library's function, if anything, and as what."""
         full = f"{module}.{name}"
+        if full in (_TRACED, _EVALUATED):
+            return "", full
+        if module.startswith("jax._src.export"):
+            return _SEALED, full
         if not name or module in _OURS or name.endswith(_UNCALLED):
             return "", ""
         if module.partition(".")[0] == PACKAGE:
@@ -238,7 +259,7 @@ class Watch:
         return ("", "") if made and module.startswith(_LAYERS) else (CALLED, full)
 
     def _say(self, what: str, name: str) -> None:
-        what = CALLED if what == CALLED else USED
+        what = CALLED if what in (CALLED, _SEALED) else USED
         if (what, name) not in self.noted:
             self.noted.add((what, name))
             self.note(what, name)
@@ -274,12 +295,21 @@ def _layer(layer: Any) -> tuple[str, str]:
 
 
 def _opener(
-    wing: str, kernel: Callable[[str], None]
+    wing: str, kernel: Callable[[str], None], script: Callable[[str], None]
 ) -> Callable[[], contextlib.AbstractContextManager]:
     """What makes a context in which the framework hides no call."""
     if wing == "nnx":
         return importlib.import_module("jax").disable_jit
+    torch = importlib.import_module("torch")
     dispatch = importlib.import_module("torch.utils._python_dispatch")
+    scripts = (torch._C.ScriptFunction, torch._C.ScriptMethod)
+    plain = {kind: kind.__call__ for kind in scripts}
+
+    def noted(self, *args, **kwargs):
+        script(
+            str(self.inlined_graph if hasattr(self, "inlined_graph") else self.graph)
+        )
+        return plain[type(self)](self, *args, **kwargs)
 
     class Kernels(dispatch.TorchDispatchMode):
         @classmethod
@@ -290,4 +320,20 @@ def _opener(
             kernel(func._schema.name.partition("::")[2])
             return func(*args, **(kwargs or {}))
 
-    return Kernels
+    class Functions(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            kernel(getattr(func, "__name__", ""))
+            return func(*args, **(kwargs or {}))
+
+    @contextlib.contextmanager
+    def opened() -> Iterator[None]:
+        with Kernels(), Functions():
+            for kind in scripts:
+                kind.__call__ = noted
+            try:
+                yield
+            finally:
+                for kind in scripts:
+                    kind.__call__ = plain[kind]
+
+    return opened

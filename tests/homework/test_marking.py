@@ -16,6 +16,8 @@ from wings import WINGS
 
 from course_lib import homework, oracle
 from course_lib.homework import EXERCISES, Exercise, check, marking, running
+from course_lib.homework.called import CALLED, USED, Watch, call
+from course_lib.homework.exercise import ATTENTION
 
 
 @pytest.fixture
@@ -393,6 +395,7 @@ def carriers(wing):
         yield operator.methodcaller("softmax", -1)
         yield scripted
         yield lambda x: torch.vmap(soft)(x[None], dim=-1)[0]
+        yield lambda x: operator.call(torch.softmax, x, -1)
     else:
         import jax
 
@@ -446,6 +449,77 @@ def test_what_is_no_elementary_step_is_said_and_keeps_its_points(wing, mark):
     assert report.points == report.out_of
 
 
+def noted_of(wing, forbidden, answer, *given):
+    """What is noted while an answer runs, without comparing its results."""
+    noted = []
+    watch = Watch(wing.name, forbidden, (), lambda *said: noted.append(said))
+    with watch.on():
+        call(answer, *given)
+    return noted
+
+
+def made_before(wing):
+    """Attention in programs that call nothing, by a name that is in them or by none."""
+    q, k, v = np.zeros((3, 5, 4), "float32")
+    if wing == "torch":
+        import torch
+
+        attend = torch.nn.functional.scaled_dot_product_attention
+        yield lambda *given: next(map(attend, *([x] for x in given))), True
+        with pytest.deprecated_call():
+            traced = torch.jit.trace(attend, (torch.ones(5, 4),) * 3)
+        yield traced, True
+        own = torch.jit.CompilationUnit(
+            "def f(q, k, v):\n"
+            "    return torch.softmax(q @ k.T / k.shape[1] ** 0.5, -1) @ v\n"
+        )
+        yield own.f, False
+    else:
+        import jax
+
+        def attend(q, k, v):
+            q, k, v = (x[:, None] for x in (q, k, v))
+            return jax.nn.dot_product_attention(q, k, v)[:, 0]
+
+        traced, shape = jax.make_jaxpr(attend)(q, k, v), jax.typeof(q)
+        evaluated = functools.partial(jax.core.eval_jaxpr, traced.jaxpr, traced.consts)
+        yield lambda *given: evaluated(*given)[0], False
+        yield jax.jit(evaluated), False
+        exported = jax.export.export(jax.jit(attend))(shape, shape, shape)
+        yield exported.call, False
+        yield jax.jit(exported.call), False
+
+
+def test_a_program_that_was_made_before_is_noticed(wing):
+    given = [wing.array(x) for x in np.ones((3, 5, 4), "float32")]
+    for answer, named in made_before(wing.name):
+        said = noted_of(wing, ATTENTION, answer, *given)
+        assert said
+        assert (USED in dict(said)) == named, said
+
+
+def test_what_a_transformation_is_given_is_looked_at_and_it_may_be_ones_own(wing):
+    """Also behind `*args` and behind another transformation."""
+    if wing.name == "torch":
+        import torch
+
+        vmap = torch.vmap
+        given = torch.vmap, torch.nn.functional.normalize
+    else:
+        import jax
+        import optax
+
+        vmap = jax.vmap
+        given = jax.grad, optax.losses.safe_softmax_cross_entropy
+
+    def own(x):
+        return vmap(vmap(lambda row: row + 1))(x)
+
+    assert noted_of(wing, (), own, wing.array(np.ones((2, 3, 4), "float32"))) == []
+    said = noted_of(wing, (), lambda transform, f: transform(f), *given)
+    assert [what for what, _ in said] == [CALLED]
+
+
 def test_whoever_takes_off_the_profiler_is_noted(mark):
     def off(s):
         sys.setprofile(None)
@@ -474,6 +548,33 @@ def test_parts_that_an_exercise_gives_may_be_called(wing, mark):
 
 
 # --- data
+
+
+def test_the_exact_gelu_may_be_written_with_the_normal_distribution(wing, mark):
+    if wing.name == "torch":
+        import torch
+
+        module, linear = torch.nn.Module, torch.nn.Linear
+        cdf = torch.distributions.Normal(0.0, 1.0).cdf
+    else:
+        import jax
+        from flax import nnx
+
+        module, linear, cdf = nnx.Module, nnx.Linear, jax.scipy.stats.norm.cdf
+
+    class FeedForward(module):
+        def __init__(self, d, f, **rngs):
+            super().__init__()
+            self.up_proj = linear(d, f, **rngs)
+            self.down_proj = linear(f, d, **rngs)
+
+        def __call__(self, x):
+            a = self.up_proj(x)
+            return self.down_proj(a * cdf(a))
+
+    report = mark(FeedForward, "feed_forward")
+    assert report, report
+    assert report.called == ()
 
 
 def test_a_report_is_data(wing, mark):

@@ -119,6 +119,7 @@ def _mlp(w, x):
     return hidden @ w["down_proj.weight"].T + w["down_proj.bias"]
 
 
+GAUSSIAN = ("cdf", "normal")  # the exact GELU's, by its name
 _ACTIVATION_SLIPS = {
     "the activation is ReLU; GELU was asked for": '"gelu" -> "relu"',
     "GELU is the approximation with tanh; the exact one was asked for": (
@@ -129,6 +130,7 @@ _ACTIVATION_SLIPS = {
 EXERCISES["feed_forward"] = Exercise(
     call=f"layer(x), with up_proj and down_proj, built with ({D}, {F})",
     build=(D, F),
+    needs=GAUSSIAN,
     weights=_mlp_weights,
     cases=lambda rng: {
         "one sequence": (rng.standard_normal((1, 5, D)),),
@@ -192,7 +194,7 @@ def _block_exercise(form, equation, slips):
         equation=(_mlp, _parts, equation),
         # Its parts may be the package's.
         forbidden=("torch.block", "nnx.block", "oracle", "TransformerEncoderLayer"),
-        needs=piece.LAYER_NORM,
+        needs=(*piece.LAYER_NORM, *GAUSSIAN),
         slips=slips | _ACTIVATION_SLIPS,
     )
 
