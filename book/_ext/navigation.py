@@ -30,6 +30,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "tools"))
 
 from limits import TITLE, find_road_sign
 
+TWIN = "-nnx"  # at the end of the name of a figure that PyTorch's tab has, too
 LISTS = {"Appendices"}  # parts to look things up in: not on the map
 
 
@@ -96,12 +97,17 @@ def neighbors(site_map: Any) -> dict[str, tuple[str | None, str | None, bool]]:
 
 
 def number_by_page(app: Sphinx, env: BuildEnvironment) -> Iterable[str]:
-    """After all pages are read: count each page's figures and equations from 1."""
+    """After all pages are read: count each page's figures and equations from 1.
+
+    `fig-x-nnx`, in its tab, is the same figure as `fig-x`.
+    """
     vars(env)["numbers_of_the_book"] = deepcopy(env.toc_fignumbers)
     for kinds in env.toc_fignumbers.values():
         for numbers in kinds.values():
-            in_order = sorted(numbers, key=numbers.__getitem__)
+            twins = {n: n.removesuffix(TWIN) for n in numbers if n.endswith(TWIN)}
+            in_order = sorted(numbers.keys() - twins.keys(), key=numbers.__getitem__)
             numbers.update({name: (n,) for n, name in enumerate(in_order, 1)})
+            numbers.update({name: numbers[twin] for name, twin in twins.items()})
     return []
 
 

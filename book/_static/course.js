@@ -89,12 +89,22 @@
 
   // What a link leads to, beside it: a term's definition and a cited work stand in the
   // link's title, figures and equations on the page. Pointed at, focused, or touched once.
+  // A figure that both tabs draw, each its own, is the one of the tab that is shown.
   const previews = () => {
     const source = (link) => {
       const [page, id] = link.href.split("#");
       if (page !== location.href.split("#")[0]) return null;
-      return document.getElementById(decodeURIComponent(id ?? ""))?.closest("figure, div.math");
+      const of = (name) => document.getElementById(decodeURIComponent(name ?? ""));
+      const twin = of(`${id}-nnx`);
+      return (twin?.offsetParent ? twin : of(id))?.closest("figure, div.math");
     };
+    document.addEventListener("click", (event) => {
+      const link = event.target.closest?.(".bd-article a.reference.internal");
+      const found = link?.hash && !event.defaultPrevented && source(link);
+      if (!found?.id || !found.id.endsWith("-nnx")) return;
+      event.preventDefault();
+      location.hash = found.id;
+    });
     const links = [...document.querySelectorAll(".bd-article a.reference.internal")]
       .filter((link) => link.title || source(link));
     if (!links.length) return;

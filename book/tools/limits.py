@@ -201,9 +201,10 @@ def measure(text: str, notebook: dict[str, Any] | None = None) -> Page:
     shown = [(tags, cell) for tags, cell in cells if not FOLDING & tags]
     behind = [c for tags, c in cells if tags & {"hide-input", CLAIMS_TAG}]
 
-    # A picture that a cell draws stands where the cell stood.
+    # A picture that a cell draws stands where the cell stood, one in PyTorch's tab.
     def mark(cell: re.Match[str]) -> str:
-        return "```{figure}\n" if DRAWN in cell["source"] else "\n"
+        drawn = DRAWN in cell["source"] and "nnx" not in tags_of(cell)
+        return "```{figure}\n" if drawn else "\n"
 
     prose = CELL.sub(mark, lesson)
     before, *pictures = PICTURE.split(prose)

@@ -4,10 +4,13 @@
     python book/tools/unprinted.py attention   # this page's, each in its sentence
 
 A number of the prose, a caption or an alternative text is known if some cell prints it,
-also unrounded or as a share for a percentage, or if code or claims hold it. Below 13 it
-may be a count of things in the sentence, and isn't looked at unless it has decimals;
-nor are years, links, formulas and what stands in a citation. What is left is a place to
-look, not a verdict: a number from a paper stands there as well.
+also unrounded or as a share for a percentage, or if code or claims hold it, a script
+draws it, a live figure's still shows it, or a file that the page includes has it. A
+round one, like 105,000, may be off by half a percent. Below 13 a number may be a count
+of things in the sentence, and isn't looked at unless it has decimals. Nor are years,
+sections, links, formulas and examples in italics. A sentence that cites a work has its
+numbers from there, and an exercise chooses its own, which its solution may repeat. What
+is left is a place to look, not a verdict.
 """
 
 import argparse
@@ -15,7 +18,7 @@ import json
 import re
 from pathlib import Path
 
-from limits import CELL, FRONT, MINUTES
+from limits import CELL, FRONT, GATED, MINUTES
 from notebooks import find_chapters
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,9 +26,18 @@ SMALL = 13  # what is below may be a count
 YEARS = range(1600, 2101)
 NUMBER = re.compile(r"(?<![\w.,−-])\d[\d,]*(?:\.\d+)?(?!\w|\.\d)%?")
 HELD = re.compile(r"(?<![\w.])\d[\d,_]*(?:\.\d+)?(?:e-?\d+)?")
+WORDS_OF_SIZE = {"thousand": 1e3, "million": 1e6, "billion": 1e9}
+SIZE = re.compile(r"\s+(thousand|million|billion)\b")
+CITING = re.compile(  # a sentence
+    r"(?:(?!\n\n|[.?!]\s+[A-Z{*]).)*\{cite:.*?(?=[.?!]\s|\n\n|\Z)", re.DOTALL
+)
+SHOWN = re.compile(r"\{explore\} (\S+\.svg)|\{literalinclude\} (\S+)")
+WRITTEN = re.compile(r"<text[^>]*>([^<]*)<")
 NOT_PROSE = [
     r"(?s)\$\$.*?\$\$",
-    r"\$[^$\n]*\$",
+    r"\$(?:[^$\n]|\n(?!\n))*\$",
+    r"(?<![*\w])\*(?![*\s])[^*]*\*",  # in italics
+    r"\bsections? \d+(?:\.\d+)*",
     r"`[^`\n]*`",
     r"\{[a-z:]+\}`[^`]*`",
     r"\]\([^)]*\)",
@@ -43,9 +55,11 @@ def value(number: str) -> float:
 
 
 def unit(number: str) -> float:
-    """One in the last place that it says."""
-    decimals = len(number.rstrip("%").partition(".")[2])
-    return 10.0**-decimals / (100 if number.endswith("%") else 1)
+    """One in the last place that it says, and more where that place is a round one."""
+    whole, _, decimals = number.rstrip("%").replace(",", "").partition(".")
+    if whole.endswith("000"):
+        return max(1.0, value(number) / 100)
+    return 10.0 ** -len(decimals) / (100 if number.endswith("%") else 1)
 
 
 def may_be_a_result(number: str) -> bool:
@@ -73,19 +87,38 @@ def unprinted(text: str, notebook: dict, drawn: str = "") -> list[tuple[str, str
     """List numbers of the prose that nothing holds, each with what stands around it."""
     there = held(text, notebook, drawn)
     prose = CELL.sub(lambda cell: cell["options"] or "", FRONT.sub("", text))
+    asked = [e[0] for e in GATED.finditer(prose) if e["kind"] == "exercise"]
+    there += [float(n.replace(",", "")) for e in asked for n in HELD.findall(e)]
+    for exercise in asked:
+        prose = prose.replace(exercise, "")
+    prose = CITING.sub(" ", prose)
     for pattern in [MINUTES.pattern, r"· \d+ minutes?", *NOT_PROSE]:
         prose = re.sub(pattern, " ", prose)
     found: list[tuple[str, str]] = []
     for match in NUMBER.finditer(prose):
         number = match[0].rstrip(",")
         if may_be_a_result(number):
+            named = SIZE.match(prose, match.start() + len(number))
+            size = WORDS_OF_SIZE[named[1]] if named else 1.0
             off = min(
-                abs(n / by - value(number)) for n in [*there, 0] for by in (1, 100)
+                abs(n / by - value(number))
+                for n in [*there, 0]
+                for by in (1, 100, size)
             )
             if off > 0.501 * unit(number):
                 around = prose[max(0, match.start() - 60) : match.end() + 40]
                 found.append((number, " ".join(around.split())))
     return found
+
+
+def shown(path: Path, text: str) -> str:
+    """What a page shows that stands in other files: drawings, stills, inclusions."""
+    script = ROOT / f"book/figures/{path.stem.replace('-', '_')}.py"
+    texts = [script.read_text("utf-8")] if script.exists() else []
+    for still, included in SHOWN.findall(text):
+        there = (path.parent / (still or included)).read_text("utf-8")
+        texts.append(" ".join(WRITTEN.findall(there)) if still else there)
+    return " ".join(texts)
 
 
 def main() -> None:
@@ -95,9 +128,8 @@ def main() -> None:
     slug = parser.parse_args().slug
     for path in find_chapters(ROOT / "book", [slug] if slug else []):
         notebook = json.loads(path.with_suffix(".ipynb").read_text("utf-8"))
-        script = ROOT / f"book/figures/{path.stem.replace('-', '_')}.py"
-        drawn = script.read_text("utf-8") if script.exists() else ""
-        found = unprinted(path.read_text("utf-8"), notebook, drawn)
+        text = path.read_text("utf-8")
+        found = unprinted(text, notebook, shown(path, text))
         print(f"{path.stem:24}{len(found):4}")
         for number, around in found if slug else []:
             print(f"    {number:>8}  … {around} …")

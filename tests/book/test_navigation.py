@@ -51,6 +51,12 @@ def test_each_page_counts_its_figures_and_equations_from_one():
     assert numbers["b"]["figure"] == {"u": (1,), "v": (2,), "w": (3,)}
 
 
+def test_a_figure_in_both_tabs_has_one_number():
+    numbers = {"a": {"figure": {"x": (4,), "x-nnx": (5,), "y": (6,)}}}
+    navigation.number_by_page(None, SimpleNamespace(toc_fignumbers=numbers))
+    assert numbers["a"]["figure"] == {"x": (1,), "x-nnx": (1,), "y": (2,)}
+
+
 def test_the_map_links_every_page_of_the_ways_with_its_minutes():
     builder = SimpleNamespace(get_relative_uri=lambda _, page: page)
     noted = []

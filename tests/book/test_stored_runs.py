@@ -224,7 +224,17 @@ def test_what_is_taken_out_of_a_page_of_the_weekend_stands_on_it():
             assert old in text, (sweep.page, old)
 
 
+@pytest.fixture
+def single_precision():
+    """As in a kernel; the other tests have JAX compute in float64."""
+    jax = pytest.importorskip("jax")
+    jax.config.update("jax_enable_x64", False)
+    yield
+    jax.config.update("jax_enable_x64", True)
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("single_precision")
 @pytest.mark.parametrize("n", range(len(load("starts", "checkpoints").SWEEPS)))
 def test_the_first_start_is_what_the_file_says(n):
     """Shares and losses of chaotic trainings: two in a hundred, and other rounding."""

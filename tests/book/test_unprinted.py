@@ -1,7 +1,7 @@
 """Numbers of a page's words are looked for in what its cells hold and print."""
 
 import pytest
-from unprinted import unprinted
+from unprinted import shown, unprinted
 
 PAGE = """\
 ---
@@ -44,6 +44,41 @@ def test_what_a_cell_holds_or_prints_is_known_also_rounded(said):
 def test_what_none_does_is_listed(said):
     assert listed(said) == [said]
     assert listed("most", alt=f"to {said}") == [said]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "a third, as section 17.8 has it, and 0.61 {cite:p}`harris1954distributional`",
+        "a third of 1.02 thousand",
+        "a text, *17.8 percent of 99*, and $0.61\n\\cdot 3$",
+        "102,000",
+    ],
+)
+def test_numbers_of_others_and_rounded_ones_are_known(said):
+    printed = {"cells": [{"outputs": [*OUTPUTS, {"text": "of 102,400 texts"}]}]}
+    assert not unprinted(PAGE.format(said=said, alt=""), printed)
+
+
+def test_a_citation_covers_its_own_sentence_and_an_exercise_what_it_asks_for():
+    cited = "0.1 in one. It is 0.2 there {cite:p}`a2014b`. Here it is 0.3"
+    assert listed(cited) == ["0.1", "0.3"]
+    exercise = """a third. It is 17.8 and 99 and 98.
+
+```{{exercise-start}} Draw · easy · 5 minutes
+```
+Draw 99 of them.
+```{{exercise-end}}
+```
+""".replace("{{", "{").replace("}}", "}")
+    assert listed(exercise) == ["17.8", "98"]
+
+
+def test_what_a_figure_s_still_and_an_included_file_say_is_shown(tmp_path):
+    (tmp_path / "x.svg").write_text('<text x="61">17.8</text>')
+    (tmp_path / "x.txt").write_text("loss 0.61")
+    text = "```{explore} x.svg\n```\n```{literalinclude} x.txt\n```"
+    assert shown(tmp_path / "no-such-page.md", text).split() == ["17.8", "loss", "0.61"]
 
 
 def test_counts_years_formulas_and_links_are_not_looked_at():
