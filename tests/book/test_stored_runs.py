@@ -234,7 +234,7 @@ def single_precision():
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("single_precision")
+@pytest.mark.usefixtures("single_precision", "no_hook")
 @pytest.mark.parametrize("n", range(len(load("starts", "checkpoints").SWEEPS)))
 def test_the_first_start_is_what_the_file_says(n):
     """Shares and losses of chaotic trainings: two in a hundred, and other rounding."""
