@@ -8,6 +8,7 @@ a program that was made before, by TorchScript or as a jaxpr, is noted itself.
 """
 
 import contextlib
+import functools
 import gc
 import importlib
 import inspect
@@ -17,7 +18,7 @@ import sysconfig
 from collections.abc import Callable, Iterator
 from sys import getprofile, setprofile
 from threading import setprofile as profile_threads
-from types import CodeType, FrameType, FunctionType
+from types import CodeType, FrameType, FunctionType, MethodType
 from typing import Any
 
 import numpy as np
@@ -222,10 +223,12 @@ class Watch:
         return self.mine[id(code)][1]
 
     def _handed_over(self, frame: FrameType) -> None:
-        """A function that `vmap` or `map` is given is called, too."""
+        """A function that `vmap` or `switch` is given is called, too."""
         given = list(frame.f_locals.values())
-        given += [x for many in given if type(many) is tuple for x in many]
-        for value in given:
+        for many in given:  # which grows
+            if type(many) in (tuple, list) and len(given) + len(many) < 1000:
+                given += many
+        for value in map(_underneath, given):
             if type(value) is FunctionType and not self._mine(value.__code__):
                 code, module = value.__code__, str(value.__globals__.get("__name__"))
                 what, name = self._verdict(module, code.co_qualname)
@@ -283,6 +286,14 @@ def _names(frame: FrameType) -> tuple[str, str]:
     if not in_a_library(code.co_filename) or not code.co_flags & inspect.CO_OPTIMIZED:
         return "", ""  # or the body of a class, or of a module
     return str(frame.f_globals.get("__name__")), code.co_qualname
+
+
+def _underneath(given: Any) -> Any:
+    """The function of a partial or of a method, and of an object that can be called."""
+    while isinstance(given, functools.partial) or type(given) is MethodType:
+        given = given.func if isinstance(given, functools.partial) else given.__func__
+    called = vars(type(given)).get("__call__")
+    return called.__func__ if type(called) is staticmethod else given
 
 
 def _layer(layer: Any) -> tuple[str, str]:

@@ -498,26 +498,41 @@ def test_a_program_that_was_made_before_is_noticed(wing):
         assert (USED in dict(said)) == named, said
 
 
-def test_what_a_transformation_is_given_is_looked_at_and_it_may_be_ones_own(wing):
-    """Also behind `*args` and behind another transformation."""
-    if wing.name == "torch":
+def handed_over(wing, x):
+    """A function that is no step, in the hands of what calls it."""
+    if wing == "torch":
         import torch
 
-        vmap = torch.vmap
-        given = torch.vmap, torch.nn.functional.normalize
+        theirs = torch.nn.functional.normalize
+        yield lambda: torch.vmap(torch.vmap(functools.partial(theirs, dim=0)))(x)
+        graph = torch.fx.symbolic_trace(lambda x: theirs(x))
+        yield lambda: graph(x)
     else:
         import jax
         import optax
+        from flax import nnx
 
-        vmap = jax.vmap
-        given = jax.grad, optax.losses.safe_softmax_cross_entropy
+        theirs = optax.losses.safe_softmax_cross_entropy
+        yield lambda: jax.grad(functools.partial(theirs, x[0, 0]))(x[0, 0])
+        yield lambda: jax.lax.switch(0, [theirs], x, x)
+        yield lambda: nnx.jit(type("", (), {"__call__": staticmethod(theirs)})())(x, x)
+    yield lambda: np.apply_along_axis(lambda row: row, 0, np.ones(3))  # one's own
 
-    def own(x):
-        return vmap(vmap(lambda row: row + 1))(x)
 
-    assert noted_of(wing, (), own, wing.array(np.ones((2, 3, 4), "float32"))) == []
-    said = noted_of(wing, (), lambda transform, f: transform(f), *given)
-    assert [what for what, _ in said] == [CALLED]
+def test_who_hands_a_function_over_has_called_it(wing):
+    x = wing.array(np.ones((2, 3, 4), "float32"))
+    *theirs, own = [noted_of(wing, (), f) for f in handed_over(wing.name, x)]
+    assert all([what for what, _ in said] == [CALLED] for said in theirs), theirs
+    assert own == []
+
+
+def test_a_transformation_of_ones_own_is_no_call(wing):
+    xp, x = XP[wing.name], wing.array(np.ones((2, 3, 4), "float32"))
+    if wing.name == "torch":
+        from torch import vmap
+    else:
+        from jax import vmap
+    assert noted_of(wing, (), vmap(vmap(lambda row: xp.exp(row) + 1)), x) == []
 
 
 def test_whoever_takes_off_the_profiler_is_noted(mark):
