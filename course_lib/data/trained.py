@@ -6,8 +6,9 @@ weights in PyTorch's layout, which `load_weights` of either wing reads; those of
 "depth", "modern-block", "multi-head-in-depth" and "starts" say where trainings ended,
 that of "seq2seq" what a network wrote, that of "assistants" how likely six answers are
 to models that were tuned, and that of "text-as-data" is vectors of texts by a published
-encoder, and how likely texts are by decade. That of "presidents" has its matrices in 8
-bits, and `presidents` reads it.
+encoder, and how likely texts are by decade. That of "instrument" has such vectors, too,
+and codes by a chat model, whose log lies beside it (instrument.jsonl.gz). That of
+"presidents" has its matrices in 8 bits, and `presidents` reads it.
 """
 
 from pathlib import Path

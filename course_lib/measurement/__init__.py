@@ -4,5 +4,6 @@ pandas frames in, small frames out; scikit-learn's estimators are the models, pa
 formulas the regressions, so there is one version for both wings.
 """
 
+from course_lib.measurement.annotating import *
 from course_lib.measurement.correcting import *
 from course_lib.measurement.cross_fitting import *
