@@ -1,8 +1,10 @@
 """What the marker believes of a sandbox, keeps on the disk, and writes."""
 
 import csv
+import dataclasses
 import json
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -27,6 +29,9 @@ from course_lib.homework import EXERCISES, make_marker
 from course_lib.homework.marking import Marking
 from course_lib.homework.report import Report
 from course_lib.homework.running import Outcome, Task
+
+HOMEWORK = Path(__file__).resolve().parents[2] / "homework"
+SLUGS = sorted(master.stem for master in HOMEWORK.glob("*.md"))
 
 # --- what comes out of a sandbox
 
@@ -216,6 +221,21 @@ def test_every_question_to_every_file_has_a_seed_of_its_own():
     assert own_seed(1, "softmax", b"a") == own_seed(1, "softmax", b"a")
 
 
+def test_python_is_started_by_its_name_without_a_way_back():
+    """As `make grade VENV=../newest` names it: inside, no folder is above another."""
+    python = Path(os.path.abspath(sys.executable))
+    code = "from marker import isolation as i; print(i.PYTHON, i.choose('bare').name)"
+    run = subprocess.run(
+        [f"../{python.parent.name}/{python.name}", "-c", code],
+        cwd=python.parent,
+        env=os.environ | {"PYTHONPATH": f"{HOMEWORK}{os.pathsep}{HOMEWORK.parent}"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert run.stdout.split() == [str(python), "bare"]
+
+
 # --- reading
 
 
@@ -327,7 +347,9 @@ def test_one_row_a_student_the_latest_counts(tmp_path):
     for n, name in enumerate(("work.ipynb.txt", "helpers.py")):
         (tmp_path / "cy" / name).write_text("")
         os.utime(tmp_path / "cy" / name, (n, n))
-    dot, ada, bo, cy, ghost = find(tmp_path)
+    (tmp_path / "di.ipynb.json").write_text("")
+    dot, ada, bo, cy, di, ghost = find(tmp_path)
+    assert (di.student, di.path.name) == ("di", "di.ipynb.json")
     assert dot.path.name == "..ipynb"
     assert cy.path.name == "work.ipynb.txt"
     assert [path.name for path in cy.helpers] == ["helpers.py"]
@@ -491,11 +513,12 @@ def told(tmp_path, monkeypatch):
     for name in ("ada", "bo", "cy"):
         (tmp_path / "in" / f"{name}.py").write_text(name)
 
-    def mark(seed=3, out="out", found=None, **more):
+    def mark(seed=3, out="out", found=None, isolation=None, **more):
         Told.ran = 0
         paper = Assignment.of(trial.paper())
         found = found or find(tmp_path / "in")
-        rows = grade(paper, found, tmp_path / out, Told(), seed=seed, **more)
+        way = isolation or Told()
+        rows = grade(paper, found, tmp_path / out, way, seed=seed, **more)
         return rows, Told.ran
 
     return mark
@@ -540,6 +563,25 @@ def test_one_student_is_marked_again_by_id_or_by_file(tmp_path, told, monkeypatc
         assert [f"again {number}" in text for text in said()] == [False, True, False]
     with pytest.raises(SystemExit):
         main([*paths, "--student", "nobody"])
+
+
+def test_one_clock_runs_for_all_that_is_done_with_a_submission(told, monkeypatch):
+    """However often it is read and run, ten minutes of a class are the most."""
+    now, given = [0.0], []
+
+    def run(self, room, job, times):
+        given.append(times.whole)
+        now[0] += 400
+        return Told.run(self, room, job, times)
+
+    monkeypatch.setattr("marker.mark.time", SimpleNamespace(monotonic=lambda: now[0]))
+    rows, _ = told(isolation=type("Slow", (Told,), {"run": run})())
+    assert len(given) == 6  # each of three is read, and run once
+    assert given[1::2] == [200] * 3
+    for one in rows:
+        assert "it took more than 10 minutes in all" in one["message"]
+        assert tables.points(one) is None
+        assert tables.flags(one) == ["not graded"]
 
 
 def test_a_flagged_answer_has_no_points_until_a_person_looked(told, monkeypatch):
@@ -655,6 +697,59 @@ def test_canvas_and_moodle_get_the_graded_students_of_the_roster(tmp_path):
     ]
     moodle = list(csv.reader((tmp_path / "moodle.csv").read_text().splitlines()))
     assert moodle == [["ID number", "Trial"], ["s1", "10.0"], ["s3", "1.0"]]
+
+
+def accepted_by_canvas(header):
+    """What `GradebookImporter#header?` asks of the first row.
+
+    github.com/instructure/canvas-lms, lib/gradebook_importer.rb: names and ids first,
+    and Section behind the last column that says who a student is.
+    """
+    if "Student" not in header[0] or "ID" not in header[1]:
+        return False
+    who = 3
+    if "SIS Login ID" in header[2]:
+        who = 4
+    elif "SIS User ID" in header[2] and "SIS Login ID" in header[3]:
+        who = 5 + ("Integration ID" in header[4])
+        who += "Root Account" in header[who - 1]
+    return "Section" in header[who - 1] and len(header) > who
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_the_importers_of_canvas_and_moodle_take_what_is_written(tmp_path, slug):
+    """By their code, which is the only exact text on what they take.
+
+    Canvas: lib/gradebook_importer.rb, as above. Moodle: lib/csvlib.class.php and
+    grade/import/csv/classes/load_data.php in github.com/moodle/moodle; in words
+    https://docs.moodle.org/en/Grade_import.
+    """
+    text = (HOMEWORK / f"{slug}.md").read_text("utf-8")
+    title = re.search(r"^# (.*)", text, re.MULTILINE)[1]
+    paper = dataclasses.replace(Assignment.of(trial.paper()), title=title)
+    rows = [row("s1", 6.0, 4.0, known={"SIS User ID": "u7"}), row("eve", 6.0, 4.0)]
+    rows += [row("s2", 6.0, None, known={}), row("s3", 1.0, 0.5, known={}, name="Bo")]
+    tables.write(rows, paper, tmp_path)
+    files = [(tmp_path / f"{name}.csv").read_text() for name in ("canvas", "moodle")]
+    canvas, moodle = (list(csv.reader(text.splitlines())) for text in files)
+
+    assert accepted_by_canvas(canvas[0])
+    for name in ("", " Name", "name"):
+        assert not accepted_by_canvas([name, *canvas[0][1:]])
+    assert not accepted_by_canvas(canvas[0][:4] + canvas[0][5:])
+    # A column of such a name counts as one that Canvas computes, and is dropped.
+    computed = "(Current|Final) (Score|Points|Grade)|Override (Score|Grade|Status)"
+    assert not re.search(computed, title)
+    assert "Points Possible" in canvas[1][0]
+    for line in canvas[2:]:
+        assert any(line[1:4])  # found by an id, and not by the name alone
+    assert [line[5] for line in canvas[2:]] == ["10.0", "1.5"]
+
+    # One line of another length, one unknown or empty id, and nothing is imported; an
+    # empty mark or "-" takes one away; above 100 nothing passes by default.
+    assert {len(line) for line in moodle} == {2}
+    assert [line[0] for line in moodle[1:]] == ["s1", "s3"]
+    assert all(0 <= float(line[1]) <= 100 for line in moodle[1:])
 
 
 def test_no_cell_is_longer_than_a_spreadsheet_takes():

@@ -158,6 +158,19 @@ def test_an_error_shows_the_students_line_its_shapes_and_a_hint(mark):
     assert "b.mT swaps" in text
 
 
+def test_two_dtypes_are_no_matter_of_shapes(mark, wing):
+    def softmax(scores):
+        wide = XP[wing.name].array(np.ones((5, 5)))
+        if wing.name == "torch":
+            return scores @ wide
+        return sys.modules["jax"].lax.add(scores, wide[0].astype("float16"))
+
+    text = repr(mark(softmax, "softmax"))
+    assert "same dtype" in text
+    assert "Stay in float32, as the input is." in text
+    assert "In a @ b" not in text
+
+
 @pytest.mark.filterwarnings("ignore:The use of `x.T`")
 def test_turning_round_the_axes_of_a_batch_is_told(mark, wing):
     def attention(q, k, v, mask=None):

@@ -14,8 +14,10 @@ import sys
 import psutil
 import pytest
 import trial
-from marker.handed_in import HandedIn
+from marker.assignment import Assignment
+from marker.handed_in import HandedIn, find
 from marker.isolation import WAYS, Times, choose
+from marker.mark import Limits, Marker
 from sandbox import calls
 
 LIMITS = {"seconds": 20, "explore_seconds": 10, "megabytes": 600}
@@ -54,6 +56,29 @@ def test_the_whole_class_gets_the_marks_expected(way, tmp_path_factory):
     _, rows = class_of(way, tmp_path_factory, quick=False)
     for name in rows:
         compare(name, rows, way)
+
+
+def test_of_a_folder_the_notebook_with_the_answers_counts_and_scripts_help(tmp_path):
+    """Named as a browser saves it, beside one that was opened later and left blank."""
+    pytest.importorskip("torch")
+    mine = "import torch\nfrom parts.layers import attend\n" + trial.HEAD
+    files = {
+        "parts/layers.py": trial.ATTEND,
+        "work-torch.ipynb.json": trial.notebook(mine),
+        "a-longer-name-torch.ipynb": trial.notebook(trial.BLANK),
+    }
+    for n, (name, text) in enumerate(files.items(), start=1):
+        path = tmp_path / "in" / "ada" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        os.utime(path, (n, n))
+    way = choose("bare" if WAYS["bubblewrap"]().missing() else "bubblewrap")
+    (one,) = find(tmp_path / "in")
+    with Marker(Assignment.of(trial.paper()), way, 7, Limits(**LIMITS)) as marker:
+        row = marker.mark(one)
+    assert [part["points"] for part in row["parts"]] == trial.FULL, row
+    assert row["file"] == "work-torch.ipynb.json"
+    assert "counts, the latest with most answers; not a-longer" in row["notes"][0]
 
 
 def test_no_message_breaks_json_csv_or_an_encoding(graded):
