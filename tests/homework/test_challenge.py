@@ -13,6 +13,8 @@ from sklearn.metrics import mean_squared_error, r2_score
 from sklearn.preprocessing import scale
 
 from course_lib import homework
+from course_lib.data.firms import _others_softmax, true_relevance
+from course_lib.data.households import _spending
 from course_lib.homework import CHALLENGES, Challenge, check
 from course_lib.homework.challenge import Draw, Trial
 from course_lib.homework.running import Outcome
@@ -207,6 +209,40 @@ def test_a_baseline_scores_what_its_rule_scores(name, predict, measure):
     for draw in Trial(name, CHALLENGES[name], "torch", 7).draws.values():
         got = measure(draw.truth.ravel(), predict(*draw.arguments).ravel())
         np.testing.assert_allclose(draw.baseline, got, rtol=1e-6)
+
+
+def by_the_packages_surface(x, y, x_new):
+    """Spending as `course_lib` draws it, on the two columns that it fits best."""
+    low, high = x.min(0), x.max(0)
+    old, new = ((2 * (z - low) / (high - low) - 1) for z in (x, x_new))
+    pairs = [[i, j] for i in range(x.shape[1]) for j in range(x.shape[1]) if i != j]
+    best = min(pairs, key=lambda p: ((_spending(old[:, p]) - y) ** 2).mean())
+    return _spending(new[:, best])
+
+
+def by_the_packages_networks(x, y, x_new):
+    """Peers and rivals as `course_lib` draws them, if the columns say what they are."""
+    size, leverage, rd, roa, news = np.moveaxis(x_new[..., :5], -1, 0)
+    peers = true_relevance(size, rd, x_new[..., 5:-1].argmax(-1))
+    rivals = _others_softmax(2 * rd[:, :, None] * rd[:, None])
+    seen = 1.5 * (peers - rivals) @ news[..., None]
+    return 0.4 * roa - 0.3 * leverage + seen[..., 0]
+
+
+@pytest.mark.parametrize(
+    ("name", "predict"),
+    [
+        ("new_households", by_the_packages_surface),
+        ("private_firms", by_the_packages_networks),
+    ],
+)
+def test_no_truth_is_to_be_had_from_the_package(name, predict):
+    """Whatever is imported or copied, what counts has to be learned from the data."""
+    for seed in (7, 8):
+        trial = Trial(name, CHALLENGES[name], "torch", seed)
+        outputs = [predict(*draw.arguments) for draw in trial.draws.values()]
+        made = trial.report([Outcome(outputs=(np.asarray(o),)) for o in outputs])
+        assert made.share < 0.5, made.message
 
 
 def test_a_score_above_the_bound_is_a_flag_and_no_mark():

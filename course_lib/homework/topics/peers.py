@@ -158,6 +158,9 @@ def _draw(rng):
     news = np.where(listed, e.last_return, 0.0)  # unknown, and 0 on average
     x, y = e.inputs, e.next_return
     x[..., e.names.index("last_return")] = news
+    # The networks' law is public: what the columns mean has to be learned.
+    mixing, _ = np.linalg.qr(rng.standard_normal((4, 4)))
+    x[..., :4] = x[..., :4] @ mixing
     x = np.concatenate([x, listed[..., None]], axis=-1)
     # The returns of private firms are independent of all that is known, with mean 0.
     expected = e.own + (e.network @ news[..., None])[..., 0]
