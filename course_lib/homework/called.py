@@ -57,39 +57,43 @@ _NEVER = re.compile(
     r"^(sys|os|posix|builtins)\.(_?setprofile|settrace|getprofile|_getframe|_current_frames|system"
     r"|popen|fork\w*|exec\w+|spawn\w+|posix_spawn\w*|compile|breakpoint)$"
 )
-# Elementary in PyTorch: what NumPy has, too, and what only PyTorch calls so.
+# Elementary: what NumPy has, too, and what a framework alone calls so. A vector divided
+# by its norm is; one less its mean and divided by its spread is a layer norm.
 _ONLY_PYTORCH = (
     "add addbmm addcdiv addcmul addmm addmv addr adjoint amax amin aminmax as_strided "
-    "as_subclass as_tensor backward baddbmm bernoulli bfloat16 bilinear block_diag "
-    "bmm bool broadcast_tensors bucketize byte cartesian_prod cat cdist celu "
-    "chain_matmul chunk clamp clamp_max clamp_min clone combinations complex "
-    "contiguous conv1d conv2d cosine_similarity cpu cummax cummin "
-    "cumulative_trapezoid data_ptr dataloader detach diag_embed diagonal_scatter dim "
-    "dist div double dropout element_size elu embedding eq erf erfc erfinv expand "
-    "expand_as expm1 fill_diagonal float frac from_numpy gather ge gelu generator ger "
-    "get_default_dtype get_device grad gt half hardshrink hardtanh histc index "
-    "index_add index_copy index_fill index_put index_reduce index_select "
-    "inference_mode int inverse is_complex is_contiguous is_floating_point "
-    "is_grad_enabled is_nonzero is_same_size is_tensor item kthvalue le leaky_relu "
-    "lerp lgamma linear log_sigmoid log_softmax logaddexp logdet logical_not logit "
-    "logsumexp long lt manual_seed map masked_fill masked_scatter masked_select "
-    "matrix_exp mm mode movedim msort mul mv narrow ndimension ne neg nelement new "
-    "new_empty new_full new_ones new_tensor new_zeros no_grad nonzero norm numel "
-    "numpy one_hot ones pad pairwise_distance permute permute_dims polar pow prelu "
-    "rand rand_like randint randn randn_like randperm range register_hook relu relu6 "
-    "renorm repeat_interleave requires_grad reshape_as retain_grad rsqrt rsub "
-    "scalar_tensor scatter scatter_add scatter_reduce select select_scatter selu "
-    "set_default_dtype set_grad_enabled sgn short sigmoid silu size slice_scatter "
-    "softmax softplus split_with_sizes square std_mean stride sub sum_to_size "
-    "swapdims swish t take_along_dim tensor tensor_split threshold to to_dense "
-    "to_sparse tolist topk trapz triangular_solve tril_indices triu_indices "
+    "as_subclass as_tensor backward baddbmm bernoulli bfloat16 bilinear block_diag bmm "
+    "bool broadcast_tensors bucketize byte cartesian_prod cat cdist celu chain_matmul "
+    "chunk clamp clamp_max clamp_min clone combinations complex contiguous conv1d "
+    "conv2d cosine_similarity cpu cummax cummin cumulative_trapezoid data_ptr "
+    "dataloader detach diag_embed diagonal_scatter dim dist div double dropout "
+    "element_size elu embedding eq erf erfc erfinv expand expand_as expm1 "
+    "fill_diagonal float frac from_numpy gather ge gelu generator ger "
+    "get_default_dtype get_device glu grad gt half hardshrink hardsigmoid hardswish "
+    "hardtanh histc index index_add index_copy index_fill index_put index_reduce "
+    "index_select inference_mode int inverse is_complex is_contiguous "
+    "is_floating_point is_grad_enabled is_nonzero is_same_size is_tensor item kthvalue "
+    "le leaky_relu lerp lgamma linear log_sigmoid log_softmax logaddexp logdet "
+    "logical_not logit logsigmoid logsumexp long lt manual_seed map masked_fill "
+    "masked_scatter masked_select matrix_exp mish mm mode movedim msort mul mv narrow "
+    "ndimension ne neg nelement new new_empty new_full new_ones new_tensor new_zeros "
+    "no_grad nonzero norm normalize numel numpy one_hot ones pad pairwise_distance "
+    "pdist permute permute_dims polar pow prelu rand rand_like randint randn "
+    "randn_like randperm range register_hook relu relu6 renorm repeat_interleave "
+    "requires_grad reshape_as retain_grad rrelu rsqrt rsub scalar_tensor scatter "
+    "scatter_add scatter_reduce select select_scatter selu set_default_dtype "
+    "set_grad_enabled sgn short sigmoid silu size slice_scatter softmax softplus "
+    "softshrink softsign split_with_sizes square std_mean stride sub sum_to_size "
+    "swapdims swish t take_along_dim tanhshrink tensor tensor_split threshold to "
+    "to_dense to_sparse tolist topk trapz triangular_solve tril_indices triu_indices "
     "true_divide type type_as unbind unflatten unfold unique_consecutive unsqueeze "
     "untyped_storage values var_mean vdot view view_as view_as_complex view_as_real "
     "vmap xlogy zero "
 )
+_ONLY_JAX = "hard_sigmoid hard_silu hard_swish hard_tanh log1mexp soft_sign squareplus"
 ELEMENTARY = {
     *(name for of in (np, np.ndarray, np.linalg, np.random) for name in dir(of)),
     *_ONLY_PYTORCH.split(),
+    *_ONLY_JAX.split(),
 }
 
 

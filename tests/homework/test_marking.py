@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import importlib
 import json
 import math
 import operator
@@ -442,8 +443,10 @@ def test_what_is_no_elementary_step_is_said_and_keeps_its_points(wing, mark):
     if wing.name == "torch":
         import torch
 
-        normalize = torch.nn.functional.normalize
-        theirs, name = functools.partial(normalize, dim=-1), "functional.normalize"
+        def theirs(s):
+            return torch.nn.functional.rms_norm(s, s.shape[-1:])
+
+        name = "functional.rms_norm"
     else:
         import jax
 
@@ -546,6 +549,29 @@ def test_a_transformation_of_ones_own_is_no_call(wing):
     else:
         from jax import vmap
     assert noted_of(wing, (), vmap(vmap(lambda row: xp.exp(row) + 1)), x) == []
+
+
+STEPS = {
+    "torch": "normalize mish hardsigmoid hardswish logsigmoid softshrink softsign "
+    "tanhshrink gelu silu softplus",
+    "nnx": "mish hard_sigmoid hard_swish hard_tanh log_sigmoid soft_sign squareplus "
+    "gelu silu softplus",
+}
+
+
+def test_what_takes_an_entry_or_a_norm_at_a_time_is_a_step(wing, mark):
+    home = {"torch": "torch.nn.functional", "nnx": "jax.nn"}[wing.name]
+    lib, xp = importlib.import_module(home), XP[wing.name]
+
+    def layer_norm(x, weight, bias, eps):
+        extra = [getattr(lib, name)(x[None])[0] for name in STEPS[wing.name].split()]
+        gap = x - x.mean(-1)[..., None]
+        scale = xp.sqrt((gap * gap).mean(-1)[..., None] + eps)
+        return gap / scale * weight + bias + 0 * sum(extra)
+
+    report = mark(layer_norm, "layer_norm")
+    assert report.called == report.used == ()
+    assert report
 
 
 def test_whoever_takes_off_the_profiler_is_noted(mark):
