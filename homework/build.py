@@ -169,9 +169,6 @@ def with_sandbox(autograder: Path, paper: dict[str, Any]) -> None:
         config = json.loads((folder / "otter_config.json").read_text("utf-8"))
         config["plugins"] = [{PLUGIN: paper}]
         (folder / "otter_config.json").write_text(json.dumps(config), "utf-8")
-        (folder / "run_otter.py").write_text(RUN_OTTER)
-        with open(folder / "setup.sh", "a", encoding="utf-8") as file:
-            file.write(SETUP_MORE)
         with zipfile.ZipFile(autograder, "w", zipfile.ZIP_DEFLATED) as file:
             for path in sorted(folder.rglob("*")):
                 if path.is_file():
@@ -183,26 +180,6 @@ def with_sandbox(autograder: Path, paper: dict[str, Any]) -> None:
 
 
 PLUGIN = "marker.otter_plugin.Sandboxed"
-RUN_OTTER = """\
-import pathlib
-import sys
-
-sys.path.insert(0, "/autograder/source/files")
-metadata = pathlib.Path("/autograder/submission_metadata.json")
-if not metadata.exists():  # otter's own containers have none, and plugins need it
-    metadata.write_text("{}")
-
-from otter.run.run_autograder import main
-
-if __name__ == "__main__":
-    main("/autograder")
-"""
-SETUP_MORE = """
-# The sandbox: bubblewrap where the container may have namespaces; another user, who
-# must reach Python, where it may not.
-apt-get install -y bubblewrap libseccomp2
-chmod o+x /root
-"""
 
 
 def keep_seed(folder: Path, *, new: bool = False) -> int:

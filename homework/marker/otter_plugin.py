@@ -1,11 +1,10 @@
-"""Lets otter-grader, on Gradescope or in Docker, give the marks of the sandbox.
+"""Lets otter-grader give the marks of the sandbox, with `otter run`.
 
 otter runs a submission in the process of its tests, where an answer can replace them.
 So it gets an empty notebook to run, and this plugin gives it the points that the
 submission earned in a sandbox before.
 """
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +17,6 @@ from .isolation import Bare, Bubblewrap
 from .mark import Limits, Marker
 from .tables import feedback
 
-SOURCE = Path("/autograder/source")  # on Gradescope and in otter's containers
-
 
 class Sandboxed(AbstractOtterPlugin):
     """Named in `otter_config.json` with an assignment, as `assignment.json` has it."""
@@ -28,8 +25,6 @@ class Sandboxed(AbstractOtterPlugin):
 
     def before_execution(self, submission: Any) -> Any:
         """Mark the file that was handed in, and give otter nothing to run."""
-        if SOURCE.exists() and os.geteuid() == 0:
-            SOURCE.chmod(0o700)  # the seed is in it; the sandbox is another user's
         isolation = Bubblewrap()
         if isolation.missing():
             isolation = Bare()
