@@ -238,7 +238,7 @@ cheat(
     "return mine(q, k, v, mask=mask)[0]",
     words="It calls course_lib.torch.attention",
 )
-cheat(
+cheat(  # what ran there nobody saw: no evidence for a 0, and a person looks
     "in_an_isolated_subprocess",
     """
 import subprocess, sys, io
