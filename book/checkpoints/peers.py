@@ -5,8 +5,9 @@
 
 The page's cells run as they stand there, up to its table. Then five economies are
 drawn, and from each the first 5, 10, … 160 quarters are learned from: by least squares
-on hand-made averages, by the logit that knows the features, and by a head in each
-framework. How long a head trains is chosen on the last fifth of what it learns from.
+and by boosted trees on hand-made averages, by the logit that knows the features, and by
+a head in each framework. How long heads and trees train is chosen among three, on the
+last fifth of what they learn from.
 The file, peers.safetensors, holds R² on the same 80 later quarters: economy, size.
 """
 
@@ -18,6 +19,7 @@ import numpy as np
 import torch
 from page_cells import run_cells
 from safetensors.numpy import save_file
+from sklearn.ensemble import HistGradientBoostingRegressor
 from store import run_command
 
 import course_lib.nnx as cn
@@ -26,6 +28,7 @@ from course_lib import data
 from course_lib.baselines import conditional_logit
 
 ECONOMIES, SIZES, STEPS = range(5), (5, 10, 20, 40, 80, 160), (80, 320, 1280)
+TREES = (50, 150, 450)
 Quarters = Sequence[tuple[np.ndarray, np.ndarray]]
 
 
@@ -55,11 +58,30 @@ def tuned(fit: Callable, train: Quarters, test: Quarters) -> float:
     return fit(train, steps)(test)
 
 
+def by_trees(design: np.ndarray, y: np.ndarray, size: int) -> float:
+    """Boosted trees, as many as the last fifth likes best; their score later on."""
+
+    def fit(n: int, last: int) -> HistGradientBoostingRegressor:
+        trees = HistGradientBoostingRegressor(
+            max_iter=n, learning_rate=0.05, max_leaf_nodes=8, random_state=0
+        )
+        width = design.shape[-1]
+        return trees.fit(design[:last].reshape(-1, width), y[:last].ravel())
+
+    def score(trees: HistGradientBoostingRegressor, rows: slice) -> float:
+        x, truth = design[rows], y[rows].ravel()
+        return data.r_squared(truth, trees.predict(x.reshape(len(truth), -1)))
+
+    cut = size * 4 // 5
+    best = max(TREES, key=lambda n: score(fit(n, cut), slice(cut, size)))
+    return score(fit(best, size), slice(160, None))
+
+
 def main(folder: Path) -> None:
     """Train and write the file."""
     torch.set_num_threads(1)
     page = run_cells("similarity/peers.md", "jtable = rows", without=())
-    found = {name: [] for name in ("averages", "torch", "nnx", "logit")}
+    found = {name: [] for name in ("averages", "trees", "torch", "nnx", "logit")}
     for seed in ECONOMIES:
         economy = data.economy(seed=seed, n_quarters=240).largest_first
         panel, later = page["as_panel"](economy), economy[160:]
@@ -68,6 +90,7 @@ def main(folder: Path) -> None:
             forecast = page["by_regression"](design, economy, size)
             score = data.r_squared(later.next_return, forecast)
             found["averages"].append(score)
+            found["trees"].append(by_trees(design, economy.next_return, size))
             a = economy[:size]
             logit = conditional_logit(a.inputs, a.pairs, a.last_return, a.next_return)
             forecast = logit.predict(later.inputs, later.pairs, later.last_return)

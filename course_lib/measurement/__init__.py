@@ -5,5 +5,7 @@ formulas the regressions, so there is one version for both wings.
 """
 
 from course_lib.measurement.annotating import *
+from course_lib.measurement.audits import *
+from course_lib.measurement.comparing import *
 from course_lib.measurement.correcting import *
 from course_lib.measurement.cross_fitting import *

@@ -1,5 +1,7 @@
 """Columns of a frame, as the functions of this room ask for them."""
 
+from typing import Any
+
 import numpy as np
 
 from course_lib.optional import missing
@@ -7,7 +9,7 @@ from course_lib.optional import missing
 __all__ = ["codes", "frame_of", "numbers"]
 
 
-def frame_of(frame, *columns: str | None):
+def frame_of(frame: Any, *columns: str | None) -> Any:
     """A copy of the frame whose rows are numbered, once it has these columns."""
     try:
         import pandas as pd
@@ -27,7 +29,7 @@ def frame_of(frame, *columns: str | None):
     return frame.reset_index(drop=True)
 
 
-def numbers(frame, column: str, *, gaps: bool = False) -> np.ndarray:
+def numbers(frame: Any, column: str, *, gaps: bool = False) -> np.ndarray:
     """A column as floats; with `gaps` it may hold NaN, where nothing is known."""
     try:
         found = frame[column].to_numpy(dtype=float, na_value=np.nan)
@@ -46,7 +48,7 @@ def numbers(frame, column: str, *, gaps: bool = False) -> np.ndarray:
     return found
 
 
-def codes(frame, column: str | None) -> np.ndarray:
+def codes(frame: Any, column: str | None) -> np.ndarray:
     """A column's groups as numbers from 0; without a column each row is its own."""
     if column is None:
         return np.arange(len(frame))

@@ -81,7 +81,7 @@ def corrected(
             f"{ {name: int((~np.isnan(x)).sum()) for name, x in labels.items()} } "
             "known. Drop the labels of rows that lack another."
         )
-    checked = seen[:, 0]
+    checked: np.ndarray = seen[:, 0].astype(bool)
     guessed = {name: numbers(frame, column) for name, column in guesses.items()}
     matrices = _matrices(formula, frame, guessed)
     drawn = _Draw(frame, checked, clusters, strata, probability, finite)
@@ -143,15 +143,17 @@ def _matrices(formula: str, frame: Any, guessed: Mapping[str, np.ndarray]) -> Ca
     from patsy.eval import EvalEnvironment
     from patsy.highlevel import dmatrices
 
-    names, labeled = EvalEnvironment([{"np": np}]), frame.assign(**guessed)
+    names: Any = EvalEnvironment([{"np": np}])  # beside the columns, and no others
+    labeled = frame.assign(**guessed)
     try:
-        left, right = dmatrices(formula, labeled, names, NA_action="raise")
+        sides: Any = dmatrices(formula, labeled, names, NA_action="raise")
     except (PatsyError, NameError) as error:
         text = str(error).splitlines()[0]
         raise ValueError(
             f"formula must be one of the frame's columns, without gaps: got {formula!r}"
             f" and {text}. Drop rows with gaps, and quote odd names, Q('net income')."
         ) from error
+    left, right = sides
     used = " ".join(f.name() for m in (left, right) for f in m.design_info.factor_infos)
     idle = [n for n in guessed if not re.search(rf"(?<!\w){re.escape(n)}(?!\w)", used)]
     if left.shape[1] != 1 or idle:
@@ -162,8 +164,9 @@ def _matrices(formula: str, frame: Any, guessed: Mapping[str, np.ndarray]) -> Ca
     infos = left.design_info, right.design_info
 
     def matrices(frame: Any) -> tuple[np.ndarray, np.ndarray, list[str]]:
-        y, X = build_design_matrices(infos, frame, NA_action="raise")
-        return np.asarray(X), np.asarray(y)[:, 0], right.design_info.column_names
+        filled: Any = build_design_matrices(infos, frame, NA_action="raise")
+        y, X = (np.asarray(side) for side in filled)
+        return X, y[:, 0], right.design_info.column_names
 
     return matrices
 

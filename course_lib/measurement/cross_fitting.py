@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["cross_fit"]
+__all__ = ["cross_fit", "predicted"]
 
 
 def cross_fit(
@@ -56,11 +56,11 @@ def cross_fit(
     for k in range(folds):
         learn, ask = checked & (fold != k), fold == k
         known = _rows(features, learn), label[learn], _rows(features, ask)
-        found[ask] = _predicted(model, *known)
+        found[ask] = predicted(model, *known)
     return found
 
 
-def _predicted(model: Any, seen: Any, outcome: np.ndarray, asked: Any) -> np.ndarray:
+def predicted(model: Any, seen: Any, outcome: np.ndarray, asked: Any) -> np.ndarray:
     """What a copy of the model, fitted to rows seen, says of others.
 
     A classifier gives the probability of its second class, which is 1 of 0 and 1.

@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-import statsmodels.api as sm
 from book_scripts import BOOK
 from notebooks import read_cells
 
@@ -23,63 +22,6 @@ def page():
 @pytest.fixture
 def rng():
     return np.random.default_rng(0)
-
-
-def results(rng, n_clusters=13, tries=1):
-    """Answers of two models to questions in clusters of different sizes."""
-    rows = []
-    for g in range(n_clusters):
-        easy = rng.random()
-        for i in range(1 + g % 5):
-            rows += [
-                {"cluster": g, "question": i, "model": m, "right": rng.random() < easy}
-                for m in ("old", "new")
-                for _ in range(tries)
-            ]
-    table = pd.DataFrame(rows)
-    return table.assign(right=table.right.astype(float))
-
-
-def test_errors_are_those_of_a_regression_on_a_constant_by_cluster(page, rng):
-    rows = results(rng)
-    found = page["compare"](rows, "old", "new")
-    wide = rows.pivot_table("right", ["cluster", "question"], "model")
-    wide["difference"] = wide["new"] - wide["old"]
-    groups = wide.index.get_level_values("cluster")
-    for name in ("old", "new", "difference"):
-        fit = sm.OLS(wide[name], np.ones(len(wide))).fit(
-            cov_type="cluster", cov_kwds={"groups": groups}
-        )
-        assert found.estimate[name] == pytest.approx(fit.params.iloc[0])
-        assert found.error[name] == pytest.approx(fit.bse.iloc[0])
-        assert found.low[name] < found.estimate[name] < found.high[name]
-
-
-def test_clusters_of_one_question_make_nothing_wider(page, rng):
-    rows = results(rng).assign(cluster=lambda t: t.cluster * 10 + t.question)
-    assert page["compare"](rows, "old", "new").wider.to_numpy() == pytest.approx(1)
-
-
-def test_tries_are_averaged_and_half_asked_questions_left_out(page, rng):
-    rows = results(rng, tries=3)
-    means = rows.groupby(["cluster", "question", "model"]).right.mean().reset_index()
-    alone = pd.DataFrame([{"cluster": 0, "question": 9, "model": "old", "right": 1.0}])
-    found = page["compare"](pd.concat([rows, alone]), "old", "new")
-    pd.testing.assert_frame_equal(found, page["compare"](means, "old", "new"))
-
-
-def test_errors_of_many_benchmarks_are_those_of_the_table(page, rng):
-    y = rng.random((4, 7, 3)) < rng.random((4, 7, 1))
-    rows = pd.DataFrame(
-        {"cluster": g, "question": i, "model": m, "right": float(y[at, g, i])}
-        for m, at in (("old", 2), ("new", 1))
-        for g in range(7)
-        for i in range(3)
-    )
-    found = page["compare"](rows, "old", "new")
-    assert page["clustered_error"](y)[2] == pytest.approx(found.error["old"])
-    simple = page["simple_error"](y)[2]
-    assert simple == pytest.approx(found.error["old"] / found.wider["old"])
 
 
 def answers(rng):

@@ -182,7 +182,7 @@ SWEEPS = {
     "peers": lambda made: {
         "quarters": (len(made.SIZES),),
         **dict.fromkeys(
-            ("averages", "torch", "nnx", "logit"),
+            ("averages", "trees", "torch", "nnx", "logit"),
             (len(made.ECONOMIES), len(made.SIZES)),
         ),
     },
