@@ -97,6 +97,22 @@ def test_strata_are_means_of_means(frame, rng):
     assert row.error**2 == pytest.approx(variance)
 
 
+def test_known_probabilities_weigh_the_rows(frame, rng):
+    """Guesses without information: the weighted mean, of rows drawn one by one."""
+    p = np.where(frame.truth == 1, 0.5, 0.2)
+    rows = np.flatnonzero(rng.random(len(frame)) < p)
+    some = check_some(frame.assign(p=p, guess=0.5), rows)
+    names = {"label": "guess"}
+    found = corrected(some, "label ~ 1", names, probability="p", finite=True)
+    label, weight = some.truth[rows], 1 / p[rows]
+    mean, n = np.average(label, weights=weight), len(rows)
+    spread = (1 - p[rows]) * (weight * (label - mean)) ** 2
+    row = found.loc[("Intercept", "corrected")]
+    assert row.estimate == pytest.approx(mean)
+    variance = spread.sum() * n / (n - 1) / weight.sum() ** 2
+    assert row.error**2 == pytest.approx(variance)
+
+
 def test_whole_documents_have_the_error_of_a_ratio(frame, rng):
     drawn = rng.permutation(80)[:16]
     some = frame.assign(label=frame.truth.where(frame.document.isin(drawn)), guess=0.5)
