@@ -176,9 +176,10 @@ SWEEPS = {
     "depth": lambda made: dict.fromkeys(
         made.KINDS, (len(made.LENGTHS), len(made.RATES), len(made.STARTS))
     ),
-    "modern_block": lambda made: dict.fromkeys(
-        modern_variants(made)[0], (len(made.RATES), len(made.STARTS))
-    ),
+    "modern_block": lambda made: {
+        **dict.fromkeys(modern_variants(made)[0], (len(made.RATES), len(made.STARTS))),
+        **{f"{n}, {made.LONG} steps": (len(made.LONG_STARTS),) for n in made.LONGER},
+    },
     "peers": lambda made: {
         "quarters": (len(made.SIZES),),
         **dict.fromkeys(
