@@ -637,6 +637,8 @@ PIECES = {
         ).mean(),
         order=("T",),
         batch="whole",
+        exact=FAR,
+        keeps=False,
     ),
     "greedy": Piece(
         lambda w: w.lib.greedy,

@@ -40,6 +40,13 @@ def test_the_loss_is_one_in_balance_and_grows_to_the_number_of_experts(wing):
     assert_close(wing.numpy(wing.lib.balance_loss(alone, none)), float(E))
 
 
+def test_the_loss_counts_more_choices_than_16_bits_can_hold(wing):
+    alone = wing.array(np.eye(E, dtype=np.float16)[[0] * 70_000])
+    loss = wing.lib.balance_loss(alone, wing.array(np.zeros((70_000, 1), int)))
+    assert "float16" in str(loss.dtype)
+    assert float(loss) == E
+
+
 def test_the_bias_brings_idle_experts_to_work_and_leaves_the_gates(wing, rng):
     model, weights = build(wing, top_k=1, normalize=True, balance_bias=True)
     weights["balance"] = np.array([3.0, 0.0, 0.0])

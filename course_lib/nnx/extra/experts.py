@@ -110,8 +110,8 @@ def balance_loss(
     if not chosen.size:
         return shares.sum()  # 0: nobody chose
     n_experts = shares.shape[-1]
-    used = jnp.bincount(chosen.ravel(), length=n_experts).astype(shares.dtype)
-    used = used / chosen.size
+    used = jnp.bincount(chosen.ravel(), length=n_experts) / chosen.size
+    used = used.astype(shares.dtype)
     return n_experts * (used * shares.reshape(-1, n_experts).mean(axis=0)).sum()
 
 

@@ -65,6 +65,7 @@ def pinball(
 ) -> Float[Array, ""]:
     """Pinball loss, averaged over all quantiles of all forecasts: eq. 2."""
     check_levels(levels, quantiles.shape[-1:])
+    quantiles = quantiles.astype(jnp.promote_types(quantiles.dtype, jnp.float32))
     rank = jnp.asarray(levels, quantiles.dtype)
     above = actual[..., None] - quantiles  # *B Q
     losses = jnp.maximum(rank * above, (rank - 1) * above)

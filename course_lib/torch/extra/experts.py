@@ -108,8 +108,8 @@ def balance_loss(
     if not chosen.numel():
         return shares.sum()  # 0: nobody chose
     n_experts = shares.shape[-1]
-    used = torch.bincount(chosen.flatten(), minlength=n_experts).to(shares.dtype)
-    used = used / chosen.numel()
+    used = torch.bincount(chosen.flatten(), minlength=n_experts).double()
+    used = (used / chosen.numel()).to(shares.dtype)  # 16 bits may not hold a count
     return n_experts * (used * shares.flatten(0, -2).mean(dim=0)).sum()
 
 

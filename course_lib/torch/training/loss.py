@@ -85,9 +85,10 @@ def pinball(
     """Pinball loss, averaged over all quantiles of all forecasts: eq. 2.
 
     Its mean is smallest where each q is the quantile of its level, which rise from one
-    to the next, between 0 and 1. Of no forecasts it is 0.
+    to the next, between 0 and 1. Of no forecasts it is 0. It is computed in 32 bits.
     """
     check_levels(levels, quantiles.shape[-1:])
+    quantiles = quantiles.float() if quantiles.itemsize < 4 else quantiles
     rank = quantiles.new_tensor(levels)
     above = actual[..., None] - quantiles  # *B Q
     losses = torch.maximum(rank * above, (rank - 1) * above)
