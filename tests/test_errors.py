@@ -249,8 +249,6 @@ def test_both_wings_use_the_same_words(both, no_hook, case):
 QKV = dict.fromkeys("qkv", (3, 7))
 ATTENTIONS = [
     ("attention", QKV, {}),
-    ("tiled_attention", QKV, {"tile": 2}),
-    ("window_attention", QKV, {"size": 2}),
     ("kernel_regression", QKV, {"bandwidth": 1.0}),
 ]
 # Other shapes of queries, keys and values, what they hold, and what is said of it.

@@ -26,13 +26,7 @@ ONE_PAGE: dict[str, str] = {}
 # Why some options stay that nobody sets. Both tables may only shrink: what is no longer
 # needed in them fails too.
 UNSET = {
-    "all patterns take both lengths, as those of causal and window must": (
-        "strided_mask(n_keys) dilated_mask(n_keys) global_mask(n_keys)"
-    ),
     "it writes the text of generate": ("stream(seed) stream(use_cache) stream(crop)"),
-    "a language model's case of what pages draw without, in tiles for a short text": (
-        "tiled_attention(causal) window_attention(causal) tiled_attention(tile)"
-    ),
     "tests prove on small economies what a page takes from large ones": (
         "economy(n_firms)"
     ),

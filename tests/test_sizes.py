@@ -23,12 +23,10 @@ def a_linear(wing):
 # of a wing makes a part.
 PIECES = {
     "ALiBi": {"n_heads": 3},
-    "AttentionPooling": {"d_model": 6, "n_heads": 2},
     "BERTForClassification": {"config": BERT, "n_classes": 3},
     "Block": {"d_model": 8, "n_heads": 2, "d_ff": 5, "n_kv_heads": 1},
     "Embedding": {"vocab_size": 5, "d_model": 3},
     "FeedForward": {"d_model": 3, "d_ff": 5},
-    "GraphAttention": {"d_in": 3, "d_model": 4, "n_heads": 2},
     "KVCache": {
         "n_layers": 1, "batch": 2, "n_kv_heads": 3, "max_len": 5, "d_head": 4,
     },
@@ -49,8 +47,6 @@ PIECES = {
     "alibi_bias": {"n_heads": 3, **MASK},
     "causal_mask": MASK,
     "device_mesh": {"data": 1, "fsdp": 1, "tensor": 1},
-    "dilated_mask": {**MASK, "size": 2, "dilation": 3},
-    "global_mask": {**MASK, "n_global": 1},
     "linear": {"d_in": 3, "d_out": 5},
     "make_positions": {"config": BERT, "max_len": 5},
     "norm_layer": {"d_model": 3},
@@ -60,9 +56,6 @@ PIECES = {
     "repeat_heads": {"t": HEADS, "n_heads": 6},
     "sinusoidal": {"n_positions": 5, "d_model": 4},
     "split_heads": {"x": (2, 5, 12), "d_head": 4},
-    "strided_mask": {**MASK, "stride": 2},
-    "tiled_attention": {**QKV, "tile": 4},
-    "window_attention": {**QKV, "size": 3},
     "window_mask": {**MASK, "size": 2},
     "narrow_mask": {"mask": None, "q": HEADS, "k": HEADS, "window": 2},
 }  # fmt: skip

@@ -11,14 +11,14 @@ from course_lib.checks.tensors import check_dtype, check_shape, check_tensors
 
 __all__ = [
     "check_attention", "check_cache_room",
-    "check_context", "check_mask", "check_memory", "check_no_cache",
-    "check_rewind", "check_same_length", "check_scores",
+    "check_context", "check_memory", "check_no_cache",
+    "check_rewind", "check_scores",
 ]  # fmt: skip
 
 Shape = tuple[int, ...]
 
 
-def check_mask(mask: Any, scores: Shape) -> None:
+def _check_mask(mask: Any, scores: Shape) -> None:
     """Refuse a mask that is not boolean or does not broadcast to scores, `*B T S`."""
     if mask is not None:
         check_dtype(
@@ -82,7 +82,7 @@ def check_attention(
             "q, k and v must agree in every axis before the last two: "
             f"got q {q}, k {k}, v {v}. Expand the smaller one first."
         )
-    check_mask(mask, (*q[:-1], k[-2]))
+    _check_mask(mask, (*q[:-1], k[-2]))
     _check_bias("bias", bias, (*q[:-1], k[-2]))
 
 
@@ -138,23 +138,13 @@ def check_scores(
             "queries. A padding mask, with a row for each sequence of a batch, gets "
             "the axes of heads and queries with mask[:, None, None]."
         )
-    check_mask(mask, scores)
+    _check_mask(mask, scores)
     _check_bias("score_bias", score_bias, scores)
     if cache is not None and shape and shape[-1] != k[-2]:
         raise ValueError(
             "mask must have a column for each key that the cache holds: got "
             f"{shape} for {k[-2]} keys. Make it of the whole text, with "
             "what was read before."
-        )
-
-
-def check_same_length(q: Shape, k: Shape) -> None:
-    """Refuse queries and keys that do not stand at the same positions."""
-    if q[-2] != k[-2]:
-        raise ValueError(
-            "queries and keys must stand at the same positions here: "
-            f"got {q[-2]} queries and {k[-2]} keys. "
-            "For fewer queries than keys, use attention with a mask."
         )
 
 

@@ -6,12 +6,12 @@ themselves.
 
 from typing import Any, TypeVar
 
-from course_lib.checks.attention import Shape, check_mask
+from course_lib.checks.attention import Shape
 from course_lib.checks.numbers import check_size, nearest_divisor
 from course_lib.checks.tensors import check_dtype, check_ids, check_shape
 
 __all__ = [
-    "check_graph", "check_images", "check_past", "check_patches", "check_pooler",
+    "check_images", "check_past", "check_patches", "check_pooler",
     "check_steps", "check_token_types", "check_vocabularies", "check_weights",
 ]  # fmt: skip
 
@@ -73,17 +73,6 @@ def check_steps(x: Shape, d_in: int, mask: Any = None) -> None:
                 "mask must say for each step whether to read it: got "
                 f"{tuple(mask.shape)} for steps {tuple(x[:-1])}."
             )
-
-
-def check_graph(x: Shape, d_in: int, edges: Any) -> None:
-    """Refuse nodes, `*B N Din`, and edges, `*#B N N`, that do not make one graph."""
-    check_shape("x", x, f"... nodes {d_in}, with at least one node")
-    check_mask(edges, (*x[:-1], x[-2]))
-    if tuple(edges.shape[-2:]) != (x[-2], x[-2]):
-        raise ValueError(
-            f"edges must say for each pair of the {x[-2]} nodes whether the first "
-            f"listens to the second: got {tuple(edges.shape)}."
-        )
 
 
 def check_vocabularies(target: int, draft: int) -> None:

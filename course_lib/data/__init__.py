@@ -7,7 +7,6 @@ adds one line.
 """
 
 from course_lib.data.addresses import *
-from course_lib.data.classification import *
 from course_lib.data.coded_sentences import *
 from course_lib.data.drawn_shapes import *
 from course_lib.data.english import *

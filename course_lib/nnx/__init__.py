@@ -23,9 +23,7 @@ from course_lib.nnx.block import *
 from course_lib.nnx.bridge import *
 from course_lib.nnx.embedding import *
 from course_lib.nnx.evaluation import *
-from course_lib.nnx.extra.efficient_attention import *
 from course_lib.nnx.extra.experts import *
-from course_lib.nnx.extra.graph import *
 from course_lib.nnx.extra.kernel_regression import *
 from course_lib.nnx.extra.quantization import *
 from course_lib.nnx.extra.recurrent import *

@@ -2,8 +2,7 @@ r"""Attention masks: who may attend to whom (Flax NNX).
 
     mask[i, j] = True where query i may attend to key j                  (eq. 1)
 
-Causal and padding: Vaswani et al. 2017, section 3.2.3, arXiv:1706.03762. Strided: Child
-et al. 2019, section 4.2, arXiv:1904.10509. Window, dilated window and global tokens:
+Causal and padding: Vaswani et al. 2017, section 3.2.3, arXiv:1706.03762. Window:
 Beltagy et al. 2020, section 3.1, arXiv:2004.05150. Prefix: Raffel et al. 2020, section
 3.2.1, arXiv:1910.10683. Document (for packed texts): Grattafiori et al. 2024, section
 3.2, arXiv:2407.21783.
@@ -21,16 +20,13 @@ from jax import Array
 from jaxtyping import Bool, Int
 
 from course_lib.arrays import owned
-from course_lib.checks import check_ids, check_size, check_sizes, check_span
+from course_lib.checks import check_ids, check_size, check_span
 
 __all__ = [
     "causal_mask",
-    "dilated_mask",
     "document_mask",
-    "global_mask",
     "padding_mask",
     "padding_mask_from_ids",
-    "strided_mask",
     "window_mask",
 ]
 
@@ -89,30 +85,3 @@ def window_mask(
     check_size("size", size)
     i, j = _positions(n_queries, n_keys, offset)
     return jnp.asarray(abs(i - j) < size)
-
-
-def strided_mask(
-    n_queries: int, n_keys: int | None = None, *, stride: int
-) -> Bool[Array, "T S"]:
-    """Strided mask: True where i - j is a multiple of `stride`."""
-    check_size("stride", stride)
-    i, j = _positions(n_queries, n_keys)
-    return jnp.asarray((i - j) % stride == 0)
-
-
-def dilated_mask(
-    n_queries: int, n_keys: int | None = None, *, size: int, dilation: int
-) -> Bool[Array, "T S"]:
-    """Dilated window: True where |i - j| / dilation is a whole number below `size`."""
-    check_sizes(size=size, dilation=dilation)
-    i, j = _positions(n_queries, n_keys)
-    return jnp.asarray((abs(i - j) < size * dilation) & ((i - j) % dilation == 0))
-
-
-def global_mask(
-    n_queries: int, n_keys: int | None = None, *, n_global: int
-) -> Bool[Array, "T S"]:
-    """Global-token mask: the first tokens attend to all, and all attend to them."""
-    check_size("n_global", n_global)
-    i, j = _positions(n_queries, n_keys)
-    return jnp.asarray((i < n_global) | (j < n_global))

@@ -6,7 +6,6 @@ where the wings take the last two axes of a tensor, these loop.
 
 from course_lib.oracle.attention import *
 from course_lib.oracle.block import *
-from course_lib.oracle.efficient_attention import *
 from course_lib.oracle.graph import *
 from course_lib.oracle.kernel_regression import *
 from course_lib.oracle.loss import *

@@ -20,9 +20,7 @@ from course_lib.torch.block import *
 from course_lib.torch.bridge import *
 from course_lib.torch.embedding import *
 from course_lib.torch.evaluation import *
-from course_lib.torch.extra.efficient_attention import *
 from course_lib.torch.extra.experts import *
-from course_lib.torch.extra.graph import *
 from course_lib.torch.extra.kernel_regression import *
 from course_lib.torch.extra.quantization import *
 from course_lib.torch.extra.recurrent import *

@@ -2,8 +2,7 @@ r"""Attention masks: who may attend to whom (PyTorch).
 
     mask[i, j] = True where query i may attend to key j                  (eq. 1)
 
-Causal and padding: Vaswani et al. 2017, section 3.2.3, arXiv:1706.03762. Strided: Child
-et al. 2019, section 4.2, arXiv:1904.10509. Window, dilated window and global tokens:
+Causal and padding: Vaswani et al. 2017, section 3.2.3, arXiv:1706.03762. Window:
 Beltagy et al. 2020, section 3.1, arXiv:2004.05150. Prefix: Raffel et al. 2020, section
 3.2.1, arXiv:1910.10683. Document (for packed texts): Grattafiori et al. 2024, section
 3.2, arXiv:2407.21783.
@@ -20,16 +19,13 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from course_lib.arrays import owned
-from course_lib.checks import check_ids, check_size, check_sizes, check_span
+from course_lib.checks import check_ids, check_size, check_span
 
 __all__ = [
     "causal_mask",
-    "dilated_mask",
     "document_mask",
-    "global_mask",
     "padding_mask",
     "padding_mask_from_ids",
-    "strided_mask",
     "window_mask",
 ]
 
@@ -105,36 +101,3 @@ def window_mask(
     check_size("size", size)
     i, j = positions(n_queries, n_keys, offset)
     return abs(i - j) < size
-
-
-def strided_mask(
-    n_queries: int, n_keys: int | None = None, *, stride: int
-) -> Bool[Tensor, "T S"]:
-    """Strided mask: True where i - j is a multiple of `stride`."""
-    check_size("stride", stride)
-    i, j = positions(n_queries, n_keys)
-    return (i - j) % stride == 0
-
-
-def dilated_mask(
-    n_queries: int, n_keys: int | None = None, *, size: int, dilation: int
-) -> Bool[Tensor, "T S"]:
-    """Dilated window: True where |i - j| / dilation is a whole number below `size`.
-
-    A window with gaps has as many keys from farther away.
-    """
-    check_sizes(size=size, dilation=dilation)
-    i, j = positions(n_queries, n_keys)
-    return (abs(i - j) < size * dilation) & ((i - j) % dilation == 0)
-
-
-def global_mask(
-    n_queries: int, n_keys: int | None = None, *, n_global: int
-) -> Bool[Tensor, "T S"]:
-    """Global-token mask: the first tokens attend to all, and all attend to them.
-
-    Joined to another pattern: `window_mask(...) | global_mask(...)`.
-    """
-    check_size("n_global", n_global)
-    i, j = positions(n_queries, n_keys)
-    return (i < n_global) | (j < n_global)

@@ -29,8 +29,6 @@ DRAWS = {
         lambda seed: data.draw_spending(11, n_noise=3, seed=[seed, 2]),
         "cddcd53c3af0",
     ),
-    "majority": (lambda seed: data.majority(23, seed=seed), "05841c8ed31a"),
-    "late majority": (lambda seed: data.late_majority(22, seed=seed), "8d1dfcf0f327"),
     "shapes": (lambda seed: data.drawn_shapes(11, seed=seed, size=13), "ca9bfd78b1e9"),
     "economy": (lambda seed: data.economy(seed=seed, **FIRMS), "d88572350998"),
     "peers of peers": (

@@ -8,14 +8,6 @@ import pytest
 from course_lib import data
 
 
-def bags(tokens, vocab_size):
-    """How often each token occurs in each row, padding left out."""
-    counts = np.zeros((len(tokens), vocab_size), dtype=int)
-    for row, sequence in enumerate(tokens):
-        np.add.at(counts[row], sequence, 1)
-    return counts[:, 1:]
-
-
 def induction_predictor(tokens, n_symbols):
     """The best predictor, one row at a time: copy where the key is known."""
     predictions = np.full((*tokens.shape, n_symbols + 1), 1 / n_symbols)
@@ -75,63 +67,7 @@ def test_reversal_reverses_and_pads_on_the_right():
     assert task.targets.max() == task.vocab_size - 1
 
 
-def test_the_same_bag_has_both_classes_equally_often():
-    """So any rule that sees only the bag is right exactly half the time."""
-    task = data.late_majority(202, seed=17)
-    counts = bags(task.tokens, task.vocab_size)
-    assert (counts[::2] == counts[1::2]).all()
-    assert (task.labels[::2] == 1 - task.labels[1::2]).all()
-    assert 0.3 < task.labels[::2].mean() < 0.7  # nor does the place in the pair tell
-    assert task.bag_accuracy == 0.5
-
-
-def majority_class(entries):
-    """Class A if more than half of the entries are 5 or above; a tie is B."""
-    return "A" if 2 * sum(e >= 5 for e in entries) > len(entries) else "B"
-
-
-def test_majority_is_labeled_by_the_rule():
-    task = data.majority(301, seed=19, max_length=11)
-    n_ties = 0
-    for tokens, length, label in zip(
-        task.tokens, task.lengths, task.labels, strict=True
-    ):
-        entries = tokens[:length]
-        assert (entries > 0).all()
-        assert (tokens[length:] == 0).all()
-        assert task.names[label] == majority_class(entries)
-        n_ties += 2 * (entries >= 5).sum() == length
-    assert n_ties > 0
-    assert task.labels.sum() == 150
-
-
-def test_majority_is_linear_in_the_counts():
-    task = data.majority(301, seed=19, max_length=11)
-    counts = bags(task.tokens, task.vocab_size)
-    score = counts @ np.array([-1, -1, -1, -1, 1, 1, 1])
-    assert ((score > 0) == task.labels).all()
-    assert task.bag_accuracy == 1.0
-
-
-def test_late_majority_is_labeled_by_the_right_part():
-    task = data.late_majority(202, seed=17)
-    for tokens, length, label in zip(
-        task.tokens, task.lengths, task.labels, strict=True
-    ):
-        text = list(tokens[:length])
-        assert text.count(8) == 1
-        left, right = text[: text.index(8)], text[text.index(8) + 1 :]
-        assert task.names[label] == majority_class(right)
-        assert task.names[1 - label] == majority_class(left)
-        assert len(left) % 2 == len(right) % 2 == 1
-
-
 def test_chance_and_loss_agree_for_a_key():
     task = data.induction(3, seed=1, n_symbols=7)
     assert task.best_loss[1] == pytest.approx(math.log(7))
     assert task.chance == 1 / 7
-
-
-def test_a_sequence_without_its_pair_is_refused():
-    with pytest.raises(ValueError, match="n must be even"):
-        data.late_majority(3, seed=0)

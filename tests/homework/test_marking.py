@@ -188,7 +188,7 @@ def test_turning_round_the_axes_of_a_batch_is_told(mark, wing):
     [
         ("multihead", "(layer(x), built with (12, 3) with (2, 5, 12))"),
         ("rotary", "(f(x) with (7, 6))"),
-        ("linear_attention", "(f(q, k, v) with"),
+        ("attention", "(f(q, k, v) with"),
         ("layer_norm", "(f(x, weight, bias, eps) with (7,), (7,), (7,), 1e-05)"),
     ],
 )
