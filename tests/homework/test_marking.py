@@ -631,6 +631,17 @@ def test_the_exact_gelu_may_be_written_with_the_normal_distribution(wing, mark):
     assert report.called == ()
 
 
+def test_a_draw_is_no_choice_of_the_librarys():
+    if "nnx" not in WINGS:
+        pytest.skip("PyTorch has none")
+    random = pytest.importorskip("jax").random
+
+    def draw(logits, uniform):
+        return random.choice(random.key(0), logits.shape[1], uniform.shape)
+
+    assert check(draw, "draw", wing="nnx").used == ("jax._src.random.core.choice",)
+
+
 def test_a_report_is_data(wing, mark):
     xp = XP[wing.name]
 

@@ -9,6 +9,9 @@ from course_lib.homework import exercise as piece
 from course_lib.homework.exercise import EXERCISES, Exercise, softmax
 from course_lib.homework.toy_model import ToyModel
 
+# What draws by itself, also where its random numbers are replaced.
+_DRAWS = ("multinomial", "categorical", "choice")
+
 
 def _kept_of(z, kept):
     share = np.where(kept, softmax(z), 0)
@@ -102,7 +105,7 @@ EXERCISES["draw"] = Exercise(
         [oracle.sample(row, float(one)) for row, one in zip(z, u, strict=True)]
     ),
     equation=(_draw,),
-    forbidden=(piece.PACKAGE, "multinomial", "categorical"),
+    forbidden=(piece.PACKAGE, *_DRAWS),
     slips={
         "the likeliest token is taken whatever the number says": (
             "(sums <= u[:, None]).sum(-1) -> z.argmax(-1)"
@@ -271,7 +274,7 @@ EXERCISES["generate"] = Exercise(
     call="f(model, prompt, uniform, cached)",
     cases=_generate_cases,
     oracle=_generate,
-    forbidden=(piece.PACKAGE, "multinomial", "categorical"),
+    forbidden=(piece.PACKAGE, *_DRAWS),
     slips={
         "the likeliest token is taken; draw with the numbers": (
             "(sums <= uniform[:, [t]]).sum(-1, -> last.argmax(-1,"
