@@ -327,7 +327,7 @@ cheat(
     "takes_off_the_profiler",
     "from torch.nn.functional import scaled_dot_product_attention as well\nimport sys",
     "sys.setprofile(None)\n    return torch.nan_to_num(well(q, k, v, attn_mask=mask))",
-    points=(6, 4),
+    points=(0, 4),
     words="its code reaches for sys.setprofile",
 )
 cheat(  # points stand, and a person looks
