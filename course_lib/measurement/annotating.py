@@ -189,6 +189,11 @@ def _check(
             f"the prompt must say where the text goes: no message has {PLACE} in it. "
             f'A message for it alone is {{"role": "user", "content": "{PLACE}"}}.'
         )
+    if not all(isinstance(code, str) for code in codes):
+        raise ValueError(
+            f"codes must be text, as the model writes them: got {list(codes)}. For 0 "
+            "and 1 write '0' and '1', and turn the answers into numbers."
+        )
     if len({code.strip().casefold() for code in codes}) < max(2, len(codes)):
         raise ValueError(
             "codes must be two or more that differ not by capitals alone: got "

@@ -29,7 +29,13 @@ def frame_of(frame: Any, *columns: str | None) -> Any:
     return frame.reset_index(drop=True)
 
 
-def numbers(frame: Any, column: str, *, gaps: bool = False) -> np.ndarray:
+def numbers(
+    frame: Any,
+    column: str,
+    *,
+    gaps: bool = False,
+    way_out: str = "Drop these rows first.",
+) -> np.ndarray:
     """A column as floats; with `gaps` it may hold NaN, where nothing is known."""
     try:
         found = frame[column].to_numpy(dtype=float, na_value=np.nan)
@@ -43,7 +49,7 @@ def numbers(frame: Any, column: str, *, gaps: bool = False) -> np.ndarray:
     if bad.any():
         raise ValueError(
             f"{column!r} must hold finite numbers in each row: got {bad.sum()} gaps or "
-            f"infinities, the first in row {bad.argmax()}. Drop these rows first."
+            f"infinities, the first in row {bad.argmax()}. {way_out}"
         )
     return found
 

@@ -21,6 +21,8 @@ from course_lib.optional import missing
 
 __all__ = ["corrected"]
 
+NO_GUESS = "Don't drop these rows: put in any number, such as the mean of the others."
+
 
 def corrected(
     frame: Any,
@@ -82,7 +84,9 @@ def corrected(
             "known. Drop the labels of rows that lack another."
         )
     checked: np.ndarray = seen[:, 0].astype(bool)
-    guessed = {name: numbers(frame, column) for name, column in guesses.items()}
+    guessed = {
+        name: numbers(frame, guess, way_out=NO_GUESS) for name, guess in guesses.items()
+    }
     matrices = _matrices(formula, frame, guessed)
     drawn = _Draw(frame, checked, clusters, strata, probability, finite)
     X, y, names = matrices(frame.assign(**guessed))

@@ -59,6 +59,7 @@ def test_its_cell_is_a_method_of_the_race(monkeypatch, capsys):
     assert abs(float(capsys.readouterr().out) - 1) < 1e-6
 
 
+@pytest.mark.slow  # where the package is installed, which it isn't at the gate
 def test_its_cell_calls_the_package(tmp_path):
     chronos2 = pytest.importorskip("chronos.chronos2")
     levels = [n / 10 for n in range(1, 10)]

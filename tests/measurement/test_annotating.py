@@ -280,6 +280,7 @@ def test_so_many_requests_are_under_way_as_there_are_workers(stub, tmp_path):
         ({"texts": ["a", float("nan")]}, "texts must be a list .* other things"),
         ({"prompt": PROMPT[:1]}, r"no message has \{text\} in it"),
         ({"codes": ["up"]}, "codes must be two or more"),
+        ({"codes": [0, 1]}, "codes must be text"),
         ({"codes": ["up", "Up"]}, "codes must be two or more"),
     ],
 )

@@ -259,7 +259,7 @@ def test_they_cover_in_2000_draws(draw, formula, finite, trained):
     [
         (lambda t: t.to_dict(), {}, "pandas DataFrame"),
         (lambda t: t.drop(columns="guess"), {}, "Columns must be"),
-        (lambda t: t.assign(guess=np.nan), {}, "finite numbers"),
+        (lambda t: t.assign(guess=np.nan), {}, "Don't drop these rows"),
         (lambda t: t.assign(label="hostile"), {}, "must hold numbers"),
         (lambda t: t.assign(label=np.nan), {}, "two rows must be checked"),
         (lambda t: t.assign(other=np.nan), {}, "without gaps"),
