@@ -23,10 +23,14 @@ def firms(n: int, seed: int, n_months: int):
 def test_its_code_is_a_race_of_tabpfn_and_least_squares(monkeypatch, capsys):
     seen = []
 
-    class TabPFNRegressor(Ridge):
+    class TabPFNRegressor:
         def fit(self, X, y):
             seen.append(X.shape)
-            return super().fit(X, y)
+            self.ridge = Ridge().fit(X, y)
+            return self
+
+        def predict(self, X):
+            return self.ridge.predict(X)
 
     tabpfn = ModuleType("tabpfn")
     monkeypatch.setattr(tabpfn, "TabPFNRegressor", TabPFNRegressor, raising=False)
