@@ -81,7 +81,12 @@ def generation_inputs(
             f"each stop word must hold at least one token: got {words}. Leave empty "
             "ones out."
         )
-    if not rows or not all(rows):
+    if not rows:
+        raise ValueError(
+            "there must be a prompt: got none. A text from nothing begins with the "
+            "start token that the model was trained with."
+        )
+    if not all(rows):
         raise ValueError(
             "each prompt must hold at least one token: got lengths "
             f"{[len(row) for row in rows]}. Begin with the start token that the model "

@@ -337,7 +337,7 @@ def test_nnx_compiles_once_for_any_prompt_and_any_setting(models):
 
 BAD = {
     "an empty prompt": ({"prompts": [[1], []]}, "at least one token"),
-    "no prompt": ({"prompts": []}, "at least one token"),
+    "no prompt": ({"prompts": []}, "must be a prompt: got none"),
     "a token that does not exist": ({"prompts": [[1, V]]}, "from 0 to 12: got 13"),
     "a token below 0": ({"prompts": [[1, -2]]}, "from 0 to 12: got -2"),
     "half a token": ({"prompts": [[3, 1.5]]}, r"whole numbers .* got 1\.5"),
