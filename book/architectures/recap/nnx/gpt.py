@@ -1,9 +1,11 @@
 """A GPT in one file (Flax NNX): read a text, learn to continue it, write.
 
-    python gpt.py my_text.txt
+    python gpt.py my_text.txt     # learns, keeps the model in gpt.npz, and writes
+    python gpt.py --prompt The    # writes with the model that was kept
 
-It needs nothing else but JAX, Flax, Optax and NumPy. Letters are its tokens,
-and the last tenth of the text is held out, to tell learning from memorizing.
+It needs JAX, Flax, Optax and NumPy alone. Letters are its tokens, and the last
+tenth of the text is held out, to tell learning from memorizing. The pieces come
+first, as the pages of the course write them, and then what a text needs.
 """
 
 import argparse
@@ -15,18 +17,8 @@ import numpy as np
 import optax
 from flax import nnx
 
-SETTINGS = {
-    "steps": 500,
-    "batch": 16,
-    "rate": 0.002,
-    "temperature": 0.8,
-    "d_model": 128,
-    "n_heads": 4,
-    "n_layers": 4,
-}
-
-
-# The pieces, as the pages of the course write them.
+SETTINGS = {"steps": 500, "batch": 16, "rate": 0.002, "temperature": 0.8, "seed": 0}
+SIZES = {"T": 128, "d_model": 128, "n_heads": 4, "n_layers": 4}  # T: how far it looks
 
 
 class Embedding(nnx.Module):
@@ -91,9 +83,6 @@ class MultiHeadAttention(nnx.Module):
         output, _ = self.heads(x, mask)
         return self.o_proj(join(output))
 
-    def maps(self, x, mask=None):
-        return self.heads(x, mask)[1]
-
 
 class FeedForward(nnx.Module):
     def __init__(self, d_model, d_ff, *, rngs):
@@ -141,7 +130,7 @@ class GPT(nnx.Module):
         self.blocks = nnx.data(
             [Block(d_model, n_heads, rotary=rotary, rngs=rngs) for _ in blocks]
         )
-        self.norm = nnx.LayerNorm(d_model, epsilon=1e-5, rngs=rngs)
+        self.norm = LayerNorm(d_model)
 
     def __call__(self, ids):
         x, mask = self.tokens(ids), causal_mask(ids.shape[1])
@@ -153,9 +142,6 @@ class GPT(nnx.Module):
 @nnx.jit
 def next_token_loss(model, ids):
     return cross_entropy(model(ids[:, :-1]), ids[:, 1:])
-
-
-# A text in, a text out.
 
 
 def draw(ids, options, rng):  # windows from anywhere in the text, each T + 1 letters
@@ -184,54 +170,68 @@ def train(model, ids, held_out, options):
     clip = optax.clip_by_global_norm(1.0)
     steps = optax.chain(clip, optax.adamw(rate, weight_decay=0.1))
     optimizer = nnx.Optimizer(model, steps, wrt=nnx.Param)
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(options.seed)
     for step in range(options.steps):
         loss = update(model, optimizer, draw(ids, options, rng))
-        if (step + 1) % max(1, options.steps // 10) == 0:
+        if step == 0 or (step + 1) * 10 % options.steps < 10:  # and ten times more
             new = mean_loss(model, held_out, options)
             print(f"step {step + 1}: loss {loss.item():.2f}, held out {new:.2f}")
-
-
-@nnx.jit
-def next_logits(model, window, place):  # what stands behind the place can't be seen
-    return model(window[None])[0, place]
+            sizes = [getattr(options, name) for name in SIZES]
+            weights = jax.tree.leaves(nnx.state(model))  # always in the same order
+            with open(options.model, "wb") as file:
+                np.savez(file, options.letters, sizes, *weights)
 
 
 def write(model, ids, length, options):
-    rngs = nnx.Rngs(0)
+    rngs, forward = nnx.Rngs(options.seed), nnx.jit(GPT.__call__)
     for _ in range(length):
         seen = ids[-options.T :]
         window = np.pad(seen, (0, options.T - len(seen)))  # one shape: compiled once
-        logits = next_logits(model, window, len(seen) - 1) / options.temperature
-        ids = [*ids, jax.random.categorical(rngs(), logits).item()]
+        logits = forward(model, window[None])[0, len(seen) - 1]  # sees no padding
+        scores = logits / options.temperature
+        ids = [*ids, jax.random.categorical(rngs(), scores).item()]
     return ids
 
 
 def main():
     parser = argparse.ArgumentParser(description="Learn from a text, and write.")
-    parser.add_argument("text", help="a file in UTF-8, of 100,000 letters or more")
+    parser.add_argument("text", nargs="?", help="in UTF-8, 100,000 letters or more")
+    parser.add_argument("--model", default="gpt.npz", help="where the model is kept")
     parser.add_argument("--prompt", help="how what it writes begins")
-    parser.add_argument("--T", type=int, default=128, help="letters that it looks back")
-    for name, default in SETTINGS.items():
+    for name, default in (SETTINGS | SIZES).items():
         parser.add_argument(f"--{name}", type=type(default), default=default)
     options = parser.parse_args()
-    with open(options.text, encoding="utf-8") as file:
-        text = file.read()
-    letters = sorted(set(text))
-    code = {letter: i for i, letter in enumerate(letters)}
-    ids = np.array([code[letter] for letter in text])
-    cut, prompt = len(ids) * 9 // 10, options.prompt or text[:1]
-    if len(ids) - cut <= options.T:
-        parser.error(f"the text needs over {10 * options.T} letters: got {len(ids)}")
+    if options.text:
+        with open(options.text, encoding="utf-8") as file:
+            text = file.read()
+        if len(text) <= 10 * options.T:
+            parser.error(f"a text needs over {10 * options.T} letters: got {len(text)}")
+        letters = "".join(sorted(set(text)))
+    else:
+        try:
+            letters, sizes, *weights = np.load(options.model).values()
+            letters, sizes = str(letters), dict(zip(SIZES, sizes.tolist(), strict=True))
+            parser.set_defaults(**sizes)  # a model brings its own
+        except Exception:
+            parser.error(f"{options.model} holds no model of this program: name a text")
+        options = parser.parse_args()
+        if other := [name for name in SIZES if getattr(options, name) != sizes[name]]:
+            parser.error(f"{options.model} was trained with {sizes}: leave out {other}")
+    prompt = options.prompt or letters[0]
     if unknown := set(prompt) - set(letters):
         parser.error(f"the prompt's {sorted(unknown)} never occur in the text")
 
-    options.vocab_size = len(letters)
-    model = GPT(options, rngs=nnx.Rngs(0))
-    n_weights = sum(p.size for p in jax.tree.leaves(nnx.state(model, nnx.Param)))
-    print(f"{len(ids):,} letters, {len(letters)} different; {n_weights:,} weights")
-    train(model, ids[:cut], ids[cut:], options)
-    written = write(model, [code[letter] for letter in prompt], 500, options)
+    options.letters, options.vocab_size = letters, len(letters)
+    model = GPT(options, rngs=nnx.Rngs(options.seed))
+    if options.text:
+        ids = np.array([letters.index(letter) for letter in text])
+        n_weights = sum(p.size for p in jax.tree.leaves(nnx.state(model)))
+        print(f"{len(ids):,} letters, {len(letters)} different; {n_weights:,} weights")
+        train(model, *np.split(ids, [len(ids) * 9 // 10]), options)
+    else:
+        shape = jax.tree.structure(nnx.state(model))
+        nnx.update(model, jax.tree.unflatten(shape, weights))
+    written = write(model, [letters.index(letter) for letter in prompt], 500, options)
     print("".join(letters[i] for i in written))
 
 

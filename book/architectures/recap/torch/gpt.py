@@ -1,9 +1,11 @@
 """A GPT in one file (PyTorch): read a text, learn to continue it, write.
 
-    python gpt.py my_text.txt
+    python gpt.py my_text.txt     # learns, keeps the model in gpt.pt, and writes
+    python gpt.py --prompt The    # writes with the model that was kept
 
-It needs nothing else but PyTorch and NumPy. Letters are its tokens,
-and the last tenth of the text is held out, to tell learning from memorizing.
+It needs PyTorch and NumPy alone. Letters are its tokens, and the last
+tenth of the text is held out, to tell learning from memorizing. The pieces come
+first, as the pages of the course write them, and then what a text needs.
 """
 
 import argparse
@@ -14,18 +16,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-SETTINGS = {
-    "steps": 500,
-    "batch": 16,
-    "rate": 0.002,
-    "temperature": 0.8,
-    "d_model": 128,
-    "n_heads": 4,
-    "n_layers": 4,
-}
-
-
-# The pieces, as the pages of the course write them.
+SETTINGS = {"steps": 500, "batch": 16, "rate": 0.002, "temperature": 0.8, "seed": 0}
+SIZES = {"T": 128, "d_model": 128, "n_heads": 4, "n_layers": 4}  # T: how far it looks
 
 
 class Embedding(nn.Module):
@@ -90,9 +82,6 @@ class MultiHeadAttention(nn.Module):
         output, _ = self.heads(x, mask)
         return self.o_proj(join(output))
 
-    def maps(self, x, mask=None):
-        return self.heads(x, mask)[1]
-
 
 class FeedForward(nn.Module):
     def __init__(self, d_model, d_ff):
@@ -143,7 +132,7 @@ class GPT(nn.Module):
         self.blocks = nn.ModuleList(
             Block(d_model, n_heads, rotary=rotary) for _ in range(config.n_layers)
         )
-        self.norm = nn.LayerNorm(d_model)
+        self.norm = LayerNorm(d_model)
 
     def forward(self, ids):
         x, mask = self.tokens(ids), causal_mask(ids.shape[1])
@@ -154,9 +143,6 @@ class GPT(nn.Module):
 
 def next_token_loss(model, ids):
     return cross_entropy(model(ids[:, :-1]), ids[:, 1:])
-
-
-# A text in, a text out.
 
 
 def draw(ids, options, rng):  # windows from anywhere in the text, each T + 1 letters
@@ -173,7 +159,7 @@ def mean_loss(model, ids, options):  # the same 20 batches each time
 
 def train(model, ids, held_out, options):
     optimizer = torch.optim.AdamW(model.parameters(), weight_decay=0.1)
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(options.seed)
     for step in range(options.steps):
         warm_up, decay = min(1, (step + 1) / 50), 1 - step / options.steps
         optimizer.param_groups[0]["lr"] = options.rate * warm_up * decay
@@ -182,9 +168,11 @@ def train(model, ids, held_out, options):
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
-        if (step + 1) % max(1, options.steps // 10) == 0:
+        if step == 0 or (step + 1) * 10 % options.steps < 10:  # and ten times more
             new = mean_loss(model, held_out, options)
             print(f"step {step + 1}: loss {loss.item():.2f}, held out {new:.2f}")
+            sizes = {name: getattr(options, name) for name in SIZES}
+            torch.save((options.letters, sizes, model.state_dict()), options.model)
 
 
 @torch.no_grad()
@@ -198,31 +186,43 @@ def write(model, ids, length, options):
 
 def main():
     parser = argparse.ArgumentParser(description="Learn from a text, and write.")
-    parser.add_argument("text", help="a file in UTF-8, of 100,000 letters or more")
+    parser.add_argument("text", nargs="?", help="in UTF-8, 100,000 letters or more")
+    parser.add_argument("--model", default="gpt.pt", help="where the model is kept")
     parser.add_argument("--prompt", help="how what it writes begins")
-    parser.add_argument("--T", type=int, default=128, help="letters that it looks back")
-    for name, default in SETTINGS.items():
+    for name, default in (SETTINGS | SIZES).items():
         parser.add_argument(f"--{name}", type=type(default), default=default)
     options = parser.parse_args()
-    with open(options.text, encoding="utf-8") as file:
-        text = file.read()
-    letters = sorted(set(text))
-    code = {letter: i for i, letter in enumerate(letters)}
-    ids = np.array([code[letter] for letter in text])
-    cut, prompt = len(ids) * 9 // 10, options.prompt or text[:1]
-    if len(ids) - cut <= options.T:
-        parser.error(f"the text needs over {10 * options.T} letters: got {len(ids)}")
+    if options.text:
+        with open(options.text, encoding="utf-8") as file:
+            text = file.read()
+        if len(text) <= 10 * options.T:
+            parser.error(f"a text needs over {10 * options.T} letters: got {len(text)}")
+        letters = "".join(sorted(set(text)))
+    else:
+        try:
+            letters, sizes, weights = torch.load(options.model, map_location="cpu")
+            parser.set_defaults(**sizes)  # a model brings its own
+        except Exception:
+            parser.error(f"{options.model} holds no model of this program: name a text")
+        options = parser.parse_args()
+        if other := [name for name in SIZES if getattr(options, name) != sizes[name]]:
+            parser.error(f"{options.model} was trained with {sizes}: leave out {other}")
+    prompt = options.prompt or letters[0]
     if unknown := set(prompt) - set(letters):
         parser.error(f"the prompt's {sorted(unknown)} never occur in the text")
 
-    torch.manual_seed(0)
+    torch.manual_seed(options.seed)
     torch.set_default_device("cuda" if torch.cuda.is_available() else "cpu")
-    options.vocab_size = len(letters)
+    options.letters, options.vocab_size = letters, len(letters)
     model = GPT(options)
-    n_weights = sum(p.numel() for p in model.parameters())
-    print(f"{len(ids):,} letters, {len(letters)} different; {n_weights:,} weights")
-    train(model, ids[:cut], ids[cut:], options)
-    written = write(model, [code[letter] for letter in prompt], 500, options)
+    if options.text:
+        ids = np.array([letters.index(letter) for letter in text])
+        n_weights = sum(p.numel() for p in model.parameters())
+        print(f"{len(ids):,} letters, {len(letters)} different; {n_weights:,} weights")
+        train(model, *np.split(ids, [len(ids) * 9 // 10]), options)
+    else:
+        model.load_state_dict(weights)
+    written = write(model, [letters.index(letter) for letter in prompt], 500, options)
     print("".join(letters[i] for i in written))
 
 
