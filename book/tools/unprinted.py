@@ -44,6 +44,7 @@ NOT_PROSE = [
     r"(?m)^ *(?:`{3,}|:{3,})\{.*$",  # a directive, and its options but what is read
     r"(?m)^:(?!alt)[a-z]+:.*$",
     r"(?m)^nbval:.*$|^---$",  # a cell's header holds its caption and alternative text
+    r"(?m)^ +(?:width|height): .*$",
     r"(?s)\A---\n.*?\n---\n",
 ]
 

@@ -21,6 +21,7 @@ nbval: {{rtol: 0.05}}
 mystnb:
   image:
     alt: A curve that falls {alt}.
+    width: 92%
 ---
 assert 17.5 < loss < 17.7
 ```
