@@ -17,7 +17,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from book_scripts import BOOK
+from book_scripts import BOOK, load
 from notebooks import read_cells
 
 from course_lib import data
@@ -44,6 +44,7 @@ OTHERWISE = {
     "=nn.LayerNorm(d_model)": "=LayerNorm(d_model)",
     "=nnx.LayerNorm(d_model,epsilon=1e-5,rngs=rngs)": "=LayerNorm(d_model)",
 }
+KEPT = {"torch": "pt", "nnx": "npz"}
 SIZES = {"vocab_size": 11, "d_model": 8, "n_heads": 2, "n_layers": 2}
 SMALL = "--steps=100 --T=32 --d_model=32 --n_layers=1 --rate=0.01 --prompt=The"
 
@@ -179,6 +180,17 @@ def test_a_kept_model_writes_the_same_again_and_another_seed_something_else(
     assert again == printed[-504:]
     assert other[:3] == "The"
     assert other != again
+
+
+def test_the_command_judges_a_kept_model_as_the_program_does(trained, folder):
+    tab, printed = trained
+    text = (folder / "english.txt").read_text("utf-8")
+    ids = np.unique([*text], return_inverse=True)[1]
+    losses = load("recap", "checkpoints").WINGS[tab](folder / f"gpt.{KEPT[tab]}")
+    starts = np.arange(len(ids) * 9 // 10, len(ids) - 32, 32)
+    found = losses(ids[starts[:, None] + np.arange(33)])
+    assert found.shape == (len(starts), 32)
+    assert abs(found.mean() - held_out(printed)[-1]) < 0.1
 
 
 @pytest.mark.parametrize(

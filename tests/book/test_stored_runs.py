@@ -21,6 +21,7 @@ from book_scripts import page as text_of
 from safetensors.numpy import load_file
 
 from course_lib import data, hub
+from course_lib.baselines import NGram
 from course_lib.config import GPTConfig, TrainConfig
 
 
@@ -243,6 +244,18 @@ def test_the_first_start_is_what_the_file_says(n):
     for name, end in command("starts").run(sweep, 0).items():
         said = stored("starts")[f"{Path(sweep.page).stem}/{name}"][0]
         assert abs(end - said) < 0.05 * max(1, abs(said)), name
+
+
+def test_the_recap_s_longer_text_has_every_start_and_its_own_counts():
+    made, kept = command("recap"), stored("recap")
+    assert {name: array.shape for name, array in kept.items()} == {
+        "counts": (len(made.MEMORIES),),
+        "settings": (3,),
+        **{wing: (n,) for wing, n in made.STARTS.items()},
+    }
+    read, unseen, n_letters = made.parts()
+    counted = NGram(made.MEMORIES[0] + 1, n_letters).fit(read).losses(unseen)[64:]
+    assert abs(counted.mean() - kept["counts"][0]) < 1e-4
 
 
 def test_each_kind_of_start_has_every_number_of_heads_and_no_single_result():
