@@ -59,7 +59,7 @@ SPLITS = Sweep(
         "no dice, left out": "@rows['learned, no dice'][0]",
         "learned": "@rows['learned'][1]",
         "no dice": "@rows['learned, no dice'][1]",
-        "line": "@rows['line, 21 columns'][1]",
+        "line": "@rows['line, income'][1]",
     },
     starts=6,
     seeds=("default_rng({})",),
@@ -160,6 +160,32 @@ WITHOUT = [
 ONE_BY_ONE = (
     "@one_by_one(@models['no mask'], {'': held_out, 'j': test}['@'], @masks['no mask'])"
 )
+STACK = [
+    (
+        "self.block = Block(d_model, n_heads, rotary=ct.Rotary(d_model // n_heads))",
+        "rotary = ct.Rotary(d_model // n_heads)\n"
+        "        blocks = [Block(d_model, n_heads, rotary=rotary) for _ in range(4)]\n"
+        "        self.blocks = nn.ModuleList(blocks)",
+    ),
+    (
+        "self.block = JBlock(d_model, n_heads, rotary=rotary, rngs=rngs)",
+        "sizes = {'rotary': rotary, 'rngs': rngs}\n"
+        "        blocks = [JBlock(d_model, n_heads, **sizes) for _ in range(4)]\n"
+        "        self.blocks = nnx.data(blocks)",
+    ),
+    (
+        "x = self.block(self.embed(ids), mask=mask)",
+        "x = self.embed(ids)\n        for block in self.blocks:\n"
+        "            x = block(x, mask=mask)",
+    ),
+]
+WITHOUT += [
+    WITHOUT[0]._replace(
+        keep={name: JUDGED.format("block")},
+        edits=[('("attention alone", "block")', '("block",)'), *STACK, *edits],
+    )
+    for name, edits in (("four blocks", []), ("four blocks, no skips", NO_SKIPS))
+]
 MASKING = Sweep(
     "transformer/masking.md",
     {
@@ -187,6 +213,18 @@ GPT = Sweep(
     starts=3,
     without=("own_token_loss", "NGram(", "reader = "),
 )
+ON_LETTERS = (
+    "@next_token_loss(@reader, {'': torch.from_numpy, 'j': np.asarray}['@'](%s))"
+)
+ENGLISH = GPT._replace(
+    keep={
+        "English, 1,200 steps": ON_LETTERS % "rest",
+        "English, 1,200 steps, read": ON_LETTERS
+        % "read[: rest.size].reshape(rest.shape)",
+    },
+    edits=[("(300, 32, 1)", "(1200, 32, 1)")],
+    without=("own_token_loss", "above_floor", "forecast(", "fit(model", "fit(jmodel"),
+)
 GENERATION = Sweep(
     "architectures/generation.md",
     {
@@ -205,7 +243,7 @@ GENERATION = Sweep(
 SWEEPS = [
     *(MULTI_HEAD, SPLITS, TOKENS, NO_COMPANY),
     *(ATTENTION, SMALL_SCORES, WITH_ROOT, NO_ROOT, SELF_ATTENTION, POSITIONS),
-    *(BLOCK, *WITHOUT, MASKING, NO_LAST_PLACE, GPT, GENERATION),
+    *(BLOCK, *WITHOUT, MASKING, NO_LAST_PLACE, GPT, ENGLISH, GENERATION),
 ]
 
 
