@@ -49,6 +49,7 @@ MULTI_HEAD = Sweep(
         "less": "@looked[0].min()",
         "short": "@looked[1]",
         "same": "@looked[2]",
+        "unread right": "@looked[3]",
         "lost": "sum(min(s[:2]) < 0.6 < 0.9 < max(s[:2]) for s in @alone)",
     },
 )
