@@ -153,6 +153,7 @@ WITHOUT = [
     )
     for name, edits in (
         ("without g", NO_G),
+        ("without g and its norm", [*NO_G, NO_NORMS[1]]),
         ("without norms", NO_NORMS),
         ("without norms, larger words", NO_NORMS + LARGER),
         ("without skips", NO_SKIPS),
