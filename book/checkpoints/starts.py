@@ -60,7 +60,7 @@ SPLITS = Sweep(
         "no dice, left out": "@rows['learned, no dice'][0]",
         "learned": "@rows['learned'][1]",
         "no dice": "@rows['learned, no dice'][1]",
-        "line": "@rows['line, income'][1]",
+        "line in income": "@rows['line, income'][1]",
     },
     starts=6,
     seeds=("default_rng({})",),
